@@ -142,6 +142,37 @@ fn rows_by_ids() {
     }
 }
 
+/// Every cell of hidden rows is exact where all are open, whatever sizes tables have and how many rows are common.
+#[test]
+fn hidden_rows_of_every_size() {
+    for (a, b) in [(0..0, 0..3), (0..1, 0..1), (0..1, 1..2), (0..5, 5..9), (0..7, 6..20), (0..9, 0..9), (3..4, 0..1000)]
+    {
+        let home = Home::new();
+        let [x, y] = columns(4, 1000);
+        let table = |name: &str, rows: &std::ops::Range<usize>, column: &[String]| {
+            home.file(
+                &format!("{name}.csv"),
+                &csv(&format!("id,{name}"), rows.clone().rev().map(|row| format!("k{row},{}", column[row]))),
+            )
+        };
+        let inputs = [table("x", &a, &x), table("y", &b, &y)];
+        let job = job("row_id = [\"id\"]\n[limits]\nmin_cell = 0");
+        attempt(&home, &job, [&inputs[0], &inputs[1]], &[]).well();
+        let common = a.start.max(b.start)..a.end.min(b.end).max(a.start.max(b.start));
+        let truth = truth(common.clone().map(|row| (&x[row], &y[row], 0)));
+        for name in ["a", "b"] {
+            let found = cells(&home.at(&format!("out/{name}.csv")));
+            for (cell, row) in &found {
+                let count = truth.get(cell).map_or(0, |cell| cell.0);
+                assert_eq!(row["count"], count.to_string(), "{a:?} {b:?} {cell:?}");
+            }
+            let named: std::collections::BTreeSet<_> = found.iter().map(|(cell, _)| cell).collect();
+            assert!(named.len() == found.len() && truth.keys().all(|cell| named.contains(cell)), "{a:?} {b:?}");
+            assert_eq!(json(home.at("report.json"))["parties"][name]["rows"]["common"], common.len());
+        }
+    }
+}
+
 /// Sums and means go to the party that does not have the measure.
 #[test]
 fn sums_and_means() {
@@ -213,9 +244,12 @@ fn bins_categories_and_pages() {
     let (a, b) = (home.file("a.csv", "x\n<b>\n<b>\nd\nd\nd\n"), home.file("b.csv", "y\n1\n2\n1\n1\n2\n"));
     attempt(&home, &job, [&a, &b], &["--html", &page]).well();
     let html = text(&page);
-    for words in
-        ["&lt;b&gt;", "Odds ratio 0.5000.", "Chi-square 0.1389; degrees of freedom: 1.", "<td class=\"total\">5</td>"]
-    {
+    for words in [
+        "&lt;b&gt;",
+        "Odds ratio 0.5000.",
+        "Chi-square 0.1389; degrees of freedom: 1; p-value 0.7094; it is rough",
+        "<td class=\"total\">5</td>",
+    ] {
         assert!(html.contains(words), "{words}: {html}");
     }
     assert!(!html.contains("<b>") && !html.contains("<script"));

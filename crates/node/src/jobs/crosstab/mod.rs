@@ -10,6 +10,7 @@ mod page;
 mod product;
 mod run;
 mod spec;
+mod tail;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::learned;
 use super::output::{Cell, CrossTable};
 use super::spec::{Crosstab, CrosstabJob, MEAN, SUM};
+use super::tail::upper_tail;
 use crate::agreement::{JobSpec, KnownSizes, ResultPage};
 use crate::base::html::text;
 use crate::base::text::{count, counted};
@@ -26,6 +27,18 @@ const STYLE: &str = include_str!("style.css");
 pub(super) struct ForReaders {
     pub(super) own: Crosstab,
     pub(super) table: Arc<CrossTable>,
+}
+
+/// The least expected count with which a p-value of chi-square is taken to be good (Cochran 1954).
+const ENOUGH_EXPECTED: f64 = 5.0;
+
+/// Test of whether the categories of rows and columns have nothing to do with each other.
+struct ChiSquare {
+    statistic: f64,
+    /// Degrees of freedom of the statistic.
+    freedom: usize,
+    /// The least count that a cell would have if they had not.
+    least_expected: f64,
 }
 
 /// Lines of the table in one direction, in order.
@@ -85,8 +98,8 @@ impl<'a> Grid<'a> {
         self.total(0..self.rows.len(), 0..self.columns.len())
     }
 
-    /// Pearson's chi-square and its degrees of freedom, over lines that are not empty.
-    fn chi_square(&self) -> Option<(f64, usize)> {
+    /// Pearson's test of independence, over lines that are not empty.
+    fn chi_square(&self) -> Option<ChiSquare> {
         let all = self.all()? as f64;
         let lines = |count: usize, total: &dyn Fn(usize) -> Option<u64>| -> Option<Vec<(usize, f64)>> {
             let totals = (0..count).map(|line| Some((line, total(line)? as f64)));
@@ -97,14 +110,15 @@ impl<'a> Grid<'a> {
         if rows.len() < 2 || columns.len() < 2 {
             return None;
         }
-        let mut chi_square = 0.0;
+        let (mut statistic, mut least_expected) = (0.0, f64::INFINITY);
         for &(row, of_row) in &rows {
             for &(column, of_column) in &columns {
                 let expected = of_row * of_column / all;
-                chi_square += (self.count(row, column)? as f64 - expected).powi(2) / expected;
+                statistic += (self.count(row, column)? as f64 - expected).powi(2) / expected;
+                least_expected = least_expected.min(expected);
             }
         }
-        Some((chi_square, (rows.len() - 1) * (columns.len() - 1)))
+        Some(ChiSquare { statistic, freedom: (rows.len() - 1) * (columns.len() - 1), least_expected })
     }
 
     /// The odds ratio of a table of two by two.
@@ -206,8 +220,20 @@ fn statistics(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
         page.push_str("<p>Chi-square and odds ratio are for tables without closed cells.</p>\n");
         return;
     }
-    if let Some((chi_square, freedom)) = grid.chi_square() {
-        let _ = writeln!(page, "<p>Chi-square {chi_square:.4}; degrees of freedom: {freedom}.</p>");
+    if let Some(ChiSquare { statistic, freedom, least_expected }) = grid.chi_square() {
+        let p_value = match upper_tail(statistic, freedom) {
+            small if small < 0.0001 => "below 0.0001".into(),
+            p_value => format!("{p_value:.4}"),
+        };
+        let rough = if least_expected < ENOUGH_EXPECTED {
+            "; it is rough, since counts of less than 5 are expected of some cells"
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            page,
+            "<p>Chi-square {statistic:.4}; degrees of freedom: {freedom}; p-value {p_value}{rough}.</p>"
+        );
     }
     if let Some(ratio) = grid.odds_ratio().filter(|_| !grid.partial) {
         let _ = writeln!(page, "<p>Odds ratio {ratio:.4}.</p>");
