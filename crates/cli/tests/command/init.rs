@@ -68,10 +68,10 @@ fn several_parties_reach_each_other_in_every_way() {
     let names = ["--party", "a", "--party", "b", "--party", "c"];
     let (text, job) = written("relay.toml", &[&names[..], &["--via", "relay=relay.example:7450"]].concat());
     assert_eq!(job.relay.unwrap().address.as_deref(), Some("relay.example:7450"));
-    assert!(!text.contains("# address") && text.contains("# identity"), "{text}");
+    assert!(!text.contains("\n# address") && text.contains("# identity"), "{text}");
     let (text, job) =
         written("helper.toml", &[&names[..], &["--via", "helper", "--set", "limits.pad_to=100"]].concat());
-    assert!(job.topology() == Topology::Helper && job.helper.is_some() && text.contains("# address"), "{text}");
+    assert!(job.topology() == Topology::Helper && job.helper.is_some() && text.contains("\n# address"), "{text}");
     let desk = ["--party", "authority=authority.example:7490", "--party", "airline", "--via", "desk"];
     let (text, job) = written("desk.toml", &[&desk[..], &["--set", "limits.daily_queries=500"]].concat());
     assert!(job.clients.is_some() && job.reveal_to == ["airline"], "{text}");
