@@ -31,6 +31,7 @@ measures! {
         aggregate_dh
         aggregate_store
         align
+        crosstab
         desk
         dot_lattice
         dot_ot

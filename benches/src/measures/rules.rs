@@ -39,6 +39,9 @@ struct Arguments {
     /// TACITA_DATA, if it is set
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Aligns rows by their ids and hides which are common. By default they are aligned by position
+    #[arg(long)]
+    hidden: bool,
     /// The protocol for products
     #[arg(long, default_value = "auto", value_parser = ["auto", "ot", "lattice"])]
     protocol: String,
@@ -47,7 +50,7 @@ struct Arguments {
 }
 
 pub fn main() {
-    let Arguments { rows: sizes, data, protocol, repeat: Repeat { runs } } =
+    let Arguments { rows: sizes, data, hidden, protocol, repeat: Repeat { runs } } =
         Arguments::parse_from(tacita_bench::arguments());
     let data = data.or_else(|| std::env::var_os("TACITA_DATA").map(PathBuf::from));
     let program = tacita();
@@ -65,7 +68,8 @@ pub fn main() {
         "| data | rows | items in a set | products | protocol | seconds | MB both ways | published: CPU s | published: MB |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    let run = Run { program: &program, directory: &directory, protocol: &protocol, published: &published, runs };
+    let run =
+        Run { program: &program, directory: &directory, hidden, protocol: &protocol, published: &published, runs };
     if let Some(data) = data {
         for (name, support, confidence) in PUBLIC {
             let inputs = ["A", "B"].map(|party| {
@@ -79,7 +83,7 @@ pub fn main() {
         }
     }
     for rows in sizes {
-        let inputs = generate(&directory, rows as usize);
+        let inputs = generate(&directory, rows as usize, hidden);
         run.job("generated", &inputs, "0.01", "0.5");
     }
     let _ = std::fs::remove_dir_all(&directory);
@@ -134,15 +138,16 @@ impl Published {
 }
 
 /// Baskets of two parties with 100 items each: of an item in 30 % of the rows down to one in 1.2 %; and ten groups of
-/// two items here and two there that are bought together.
-fn generate(directory: &Path, rows: usize) -> [PathBuf; 2] {
+/// two items here and two there that are bought together. With ids if rows are aligned by them.
+fn generate(directory: &Path, rows: usize, with_ids: bool) -> [PathBuf; 2] {
     const ITEMS: usize = 100;
     let mut rng = ChaCha20Rng::from_seed([1; 32]);
     let threshold = |part: f64| (part * 2f64.powi(32)) as u32;
     let parts: Vec<u32> = (0..ITEMS).map(|item| threshold(0.3 / (1.0 + item as f64 / 4.1))).collect();
     let together = threshold(0.012);
-    let mut texts = [String::new(), String::new()];
-    for _ in 0..rows {
+    let (header, separator, ending) = if with_ids { ("tid,items\n", "|", "csv") } else { ("", " ", "dat") };
+    let mut texts = [header.to_owned(), header.to_owned()];
+    for row in 0..rows {
         let mut held = [[false; ITEMS]; 2];
         for held in &mut held {
             held.iter_mut().zip(&parts).for_each(|(held, part)| *held = rng.next_u32() < *part);
@@ -153,12 +158,13 @@ fn generate(directory: &Path, rows: usize) -> [PathBuf; 2] {
             }
         }
         for (text, held) in texts.iter_mut().zip(&held) {
-            let items = (0..ITEMS).filter(|item| held[*item]);
-            items.for_each(|item| write!(text, "{item} ").expect("text grows"));
-            text.push('\n');
+            let items = (0..ITEMS).filter(|item| held[*item]).map(|item| item.to_string());
+            let items = items.collect::<Vec<_>>().join(separator);
+            let id = if with_ids { format!("{row},") } else { String::new() };
+            writeln!(text, "{id}{items}").expect("text grows");
         }
     }
-    let paths = ["a", "b"].map(|name| directory.join(format!("{name}.dat")));
+    let paths = ["a", "b"].map(|name| directory.join(format!("{name}.{ending}")));
     paths.iter().zip(texts).for_each(|(path, text)| std::fs::write(path, text).expect("an input"));
     paths
 }
@@ -166,6 +172,7 @@ fn generate(directory: &Path, rows: usize) -> [PathBuf; 2] {
 struct Run<'a> {
     program: &'a Path,
     directory: &'a Path,
+    hidden: bool,
     protocol: &'a str,
     published: &'a Published,
     runs: u32,
@@ -177,8 +184,9 @@ impl Run<'_> {
             (self.directory.join("job.toml"), self.directory.join("report.json"), self.directory.join("out"));
         let text = format!(
             "job = \"rules\"\nid = \"bench\"\nprotocol = \"{}\"\nreveal_to = [\"a\", \"b\"]\nmin_support = {support}\n\
-             min_confidence = {confidence}\nitems = {{ column = \"items\", separator = \"|\" }}\n[parties.a]\n[parties.b]\n",
-            self.protocol
+             min_confidence = {confidence}\nitems = {{ column = \"items\", separator = \"|\" }}\n{}[parties.a]\n[parties.b]\n",
+            self.protocol,
+            if self.hidden { "row_id = \"tid\"\nalignment = \"hidden\"\n" } else { "" }
         );
         std::fs::write(&job, text).expect("a job file");
         let files = ["a", "b"].map(|name| format!("{name}={}", inputs[usize::from(name == "b")].display()));
