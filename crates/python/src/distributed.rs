@@ -318,7 +318,8 @@ impl Drivers {
         let rows: RowCounts =
             serde_json::from_str(rows).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let work = move || {
-            let account = governance.open(&job, &party, &identity, &[])?;
+            let why = "they are on many machines";
+            let account = governance.open_uncompared(&job, &party, &identity, &[], why)?;
             let meeting = meeting(&job, &party, listen)?;
             let (me, cancel) = (party.as_str(), ends);
             let meet = Meet {

@@ -19,7 +19,7 @@ use tacita_node::jobs::aggregate::load;
 use tacita_node::jobs::intersect::disk;
 use tacita_node::jobs::intersect::live::{Live, at_a_glance, learned, protocol};
 use tacita_node::jobs::on_disk::memory as disk_memory;
-use tacita_node::plan;
+use tacita_node::plan::{self, assessment::assessment};
 use tacita_node::transport::LinkShape;
 
 /// Estimate a job's cost, and state what each party learns.
@@ -33,7 +33,9 @@ use tacita_node::transport::LinkShape;
     --bandwidth 100Mbit --latency 20ms
   tacita plan examples/patients/job.toml \
     --input hospital=examples/patients/hospital.csv --rows insurer=150
-  tacita plan examples/attackers/job.toml --load 500/s")]
+  tacita plan examples/attackers/job.toml --load 500/s
+  tacita plan examples/patients/job.toml \
+    --rows hospital=1000000 --rows insurer=500000 --assessment")]
 pub struct PlanCommand {
     /// Job file.
     #[arg(value_name = "JOB")]
@@ -84,6 +86,9 @@ pub struct PlanCommand {
     /// Print the plan as JSON.
     #[arg(long, help_heading = help::RESULT)]
     json: bool,
+    /// Print a template of a data protection impact assessment in Markdown, filled in from the plan.
+    #[arg(long, conflicts_with_all = ["json", "load"], help_heading = help::RESULT)]
+    assessment: bool,
 }
 
 impl PlanCommand {
@@ -91,6 +96,9 @@ impl PlanCommand {
     pub fn execute(self) -> Result<()> {
         let job = JobSpec::load(&self.job)?;
         if job.clients.is_some() {
+            if self.assessment {
+                return Err(Error::Input("--assessment is for runs, and this job serves a list ([clients])".into()));
+            }
             return self.list(job);
         }
         if let Some(load) = self.load {
@@ -126,6 +134,8 @@ impl PlanCommand {
         if self.json {
             let text = json(serde_json::to_string_pretty(&plan))?;
             print(text)?;
+        } else if self.assessment {
+            print(assessment(&job, &plan).trim_end())?;
         } else {
             self.print(&job, &plan)?;
         }

@@ -1,6 +1,6 @@
 //! `tacita policy`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use tacita_core::{Error, Result};
@@ -9,9 +9,10 @@ use super::help;
 use crate::console::print;
 use tacita_node::agreement::JobSpec;
 use tacita_node::base::files::write_whole_new;
+use tacita_node::base::text::shown;
 use tacita_node::govern::account::Governance;
 use tacita_node::govern::ledger::Ledger;
-use tacita_node::govern::policy::{History, NoHistory, Policy, PolicyQuestion};
+use tacita_node::govern::policy::{History, NoHistory, NotCounted, Policy, PolicyQuestion, TriedKey, TriedRule};
 use tacita_node::govern::time::UtcTime;
 use tacita_node::identity::{Fingerprint, Identity};
 
@@ -19,7 +20,8 @@ use tacita_node::identity::{Fingerprint, Identity};
 #[derive(Args)]
 #[command(after_help = r"Examples:
   tacita policy new id/policy.toml --peer SHA256:...
-  tacita policy check job.toml --as hospital --policy id/policy.toml")]
+  tacita policy check job.toml --as hospital --policy id/policy.toml
+  tacita policy explain job.toml --identity id")]
 pub struct PolicyCommand {
     #[command(subcommand)]
     action: Action,
@@ -61,6 +63,24 @@ enum Action {
         #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
         identity: Option<PathBuf>,
     },
+    /// Print each rule, and line by line whether it allows a job.
+    #[command(after_help = r"Examples:
+  tacita policy explain job.toml --identity id
+  tacita policy explain job.toml --as hospital --identity id --policy new.toml")]
+    Explain {
+        /// Job file, identical at every party.
+        #[arg(value_name = "JOB")]
+        job: PathBuf,
+        /// Name of this party in the job file [default: the party with this identity].
+        #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
+        me: Option<String>,
+        /// Policy to explain [default: policy.toml in the identity's directory].
+        #[arg(long, value_name = "FILE", help_heading = help::GOVERNANCE)]
+        policy: Option<PathBuf>,
+        /// Directory of this party's key pair.
+        #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
+        identity: PathBuf,
+    },
 }
 
 impl PolicyCommand {
@@ -72,11 +92,57 @@ impl PolicyCommand {
                 let places = Governance { home: identity.clone(), policy, ..Governance::default() };
                 check(&JobSpec::load(&job)?, &me, &places)
             }
+            Action::Explain { job, me, policy, identity } => {
+                let job = JobSpec::load(&job)?;
+                let me = me.map_or_else(|| party_of(&job, &identity), Ok)?;
+                let places = Governance { home: Some(identity), policy, ..Governance::default() };
+                asked(&job, &me, &places, |policy, question| explain(policy, &policy.explain(question)))
+            }
         }
     }
 }
 
+/// Returns the name of the party that has this identity.
+fn party_of(job: &JobSpec, identity: &Path) -> Result<String> {
+    let own = Identity::load(identity)?.fingerprint();
+    let mut parties = job.parties.names().into_iter();
+    let me = parties.find(|name| job.party(name).is_ok_and(|party| party.identity == Some(own)));
+    let unknown = || Error::Input(format!("the job file names no party with the identity {own}: give --as NAME"));
+    me.map(str::to_owned).ok_or_else(unknown)
+}
+
+/// Prints what each line of a policy says to a job.
+fn explain(policy: &Policy, rules: &[TriedRule]) -> Result<()> {
+    for rule in rules {
+        let verdict = if rule.refusal().is_some() { "refuses the job" } else { "allows the job" };
+        print(format_args!("The rule of line {} {verdict}:", rule.line))?;
+        for TriedKey { line, broken, .. } in &rule.keys {
+            let verdict = broken.as_ref().map_or("holds".to_owned(), |why| format!("refuses: {why}"));
+            print(format_args!("  {line:>3}  {}\n       {}", shown(policy.line_text(*line)), shown(&verdict)))?;
+        }
+    }
+    match rules.iter().find(|rule| rule.refusal().is_none()) {
+        Some(rule) => print(format_args!("The job is allowed by the rule of line {}.", rule.line))?,
+        None if rules.is_empty() => print("The job is refused: there is no [[allow]].")?,
+        None => print("The job is refused: no rule allows all of it.")?,
+    }
+    if policy.compares_rows() {
+        print("exact_answers: counted when a run has read its rows.")?;
+    }
+    Ok(())
+}
+
 fn check(job: &JobSpec, me: &str, places: &Governance) -> Result<()> {
+    asked(job, me, places, |policy, question| print(format!("allowed by {}", policy.allow(question)?.rule)))
+}
+
+/// Asks a policy by `ask`, with the runs and approvals that there are.
+fn asked(
+    job: &JobSpec,
+    me: &str,
+    places: &Governance,
+    ask: impl FnOnce(&Policy, &PolicyQuestion<'_>) -> Result<()>,
+) -> Result<()> {
     job.party(me)?;
     let policy = places.policy()?;
     let missing =
@@ -86,6 +152,7 @@ fn check(job: &JobSpec, me: &str, places: &Governance) -> Result<()> {
     let entries = ledger.filter(Ledger::is_there).map(|ledger| ledger.read()).transpose()?;
     let history: &dyn History = entries.as_ref().map_or(&NoHistory, |contents| &contents.entries);
     let approvals = places.approvals();
-    let question = PolicyQuestion { job, me, now: UtcTime::now().timestamp(), history, approvals: &approvals };
-    print(format!("allowed by {}", policy.allow(&question)?.rule))
+    let now = UtcTime::now().timestamp();
+    let question = PolicyQuestion { job, me, now, history, approvals: &approvals, answers: &NotCounted };
+    ask(&policy, &question)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Ended, Home, NAMES, Pair, Running, json, tacita, text};
+use crate::common::{Ended, Home, NAMES, Pair, Running, free_port, json, tacita, text};
 
 const TERMS: &str = "job = \"intersect\"\nid = \"accidents\"\nreveal = \"count\"\nreveal_to = [\"hospital\"]\nprotocol = \"ecdh\"\n\
                      [key]\ncolumns = [\"name\"]\n";
@@ -153,6 +153,81 @@ fn killed_runs_are_entered() {
     well(&pair, [&[], &[]]);
     ledger(&pair, "hospital", &["verify"]).well();
     assert_eq!(listed(&pair, "hospital").len(), 4);
+}
+
+/// Parties that run at the same time, some of which are killed: whoever came so far as to wait for the other has one
+/// entry, and nobody has two.
+#[test]
+fn runs_at_the_same_time_are_each_entered_once() {
+    killed_at_the_same_time(1, 12);
+}
+
+#[test]
+#[ignore = "slow: a thousand runs"]
+fn a_thousand_runs_at_the_same_time_are_each_entered_once() {
+    killed_at_the_same_time(50, 20);
+}
+
+fn killed_at_the_same_time(times: usize, at_once: usize) {
+    let pair = pair();
+    let (job, identity, table) =
+        (text(pair.home.at("hospital.toml")), pair.home.at("hospital"), pair.home.at("hospital.csv"));
+    for time in 0..times {
+        let start = |run: usize| {
+            let id = format!("\"run-{time}-{run}\"");
+            let job = pair.home.file(&format!("job-{run}.toml"), &job.replace("\"accidents\"", &id));
+            let address = format!("127.0.0.1:{}", free_port());
+            let who = ["run", &job, "--as", "hospital", "--identity", &identity, "--input", &table];
+            Running::start(&[&who[..], &["--listen", &address, "--timeout", "2s"]].concat())
+        };
+        let running: Vec<_> = (0..at_once).map(start).collect();
+        for (run, mut hospital) in running.into_iter().enumerate() {
+            if run % 3 > 0 {
+                hospital.until_it_says("waiting for insurer");
+            }
+            if run % 3 < 2 {
+                hospital.signal(rustix::process::Signal::KILL);
+            }
+            hospital.end();
+        }
+    }
+    // What a kill has left of a record is removed by the next run.
+    well(&pair, [&[], &[]]);
+    ledger(&pair, "hospital", &["verify"]).well();
+    let entries: Value = serde_json::from_str(&ledger(&pair, "hospital", &["export"]).well().stdout).unwrap();
+    let ids: Vec<_> = entries.as_array().unwrap().iter().map(|entry| entry["id"].as_str().unwrap()).collect();
+    for (time, run) in (0..times).flat_map(|time| (0..at_once).map(move |run| (time, run))) {
+        let id = format!("run-{time}-{run}");
+        let entered = ids.iter().filter(|other| **other == id).count();
+        assert!(entered == 1 || entered == 0 && run % 3 == 0, "{id}: {entered}");
+    }
+}
+
+/// Each key of a rule, with a value that refuses the job: here with its line, and at the peer without a word of it.
+#[test]
+fn each_key_is_refused_at_both_sides() {
+    let pair = pair();
+    for (key, value) in [
+        ("jobs", "[\"dot\"]"),
+        ("reveal", "[\"rows\"]"),
+        ("reveal_to", "[\"self\"]"),
+        ("protocols", "[\"vole\"]"),
+        ("security", "[\"malicious\"]"),
+        ("levels", "[\"bits192\"]"),
+        ("keys", "[\"born\"]"),
+        ("min_rows", "1"),
+        ("min_result", "1"),
+        ("padded", "true"),
+        ("until", "\"2020-01-01\""),
+        ("runs_per_day", "0"),
+        ("exact_answers", "0"),
+    ] {
+        let path = policy(&pair, "insurer", &format!("{key} = {value}\n"));
+        let [hospital, insurer] = run_both(&pair, [&[], &[]]);
+        insurer.failed(2, &[&format!("{path}, line 3: refused by policy: {key}: ")]);
+        let told = hospital.failed(5, &["insurer stopped: refused by policy"]);
+        assert!(!told.contains(key), "{told}");
+    }
 }
 
 #[test]

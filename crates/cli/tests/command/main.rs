@@ -35,6 +35,7 @@ mod plan;
 mod polynomial;
 mod pool;
 mod prepared;
+mod questions;
 mod relay;
 mod rules;
 mod run;

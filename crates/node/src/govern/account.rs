@@ -11,13 +11,17 @@ use tacita_core::channel::labels::handshake::RECEIPT;
 use tacita_core::{Error, Result, Session};
 
 use super::approval::{APPROVALS, Approval};
+use super::difference::{ComparableRows, RowKey, capacity, sketch};
 use super::ledger::{Begun, Ended, EntryPlace, Ledger};
-use super::policy::{NoHistory, POLICY_FILE, Policy, PolicyQuestion};
+use super::policy::{
+    Allowed, Answers, History, NoHistory, NotCounted, POLICY_FILE, Policy, PolicyQuestion, USUAL_MIN_DIFFERENCE,
+    Uncountable, informed,
+};
 use super::receipt::{
     LedgerState, MAX_RECEIPT_BYTES, PartyFacts, Phase, Receipt, ReceiptFile, ReceiptKey, Receipts, RunFacts,
 };
 use super::time::UtcTime;
-use crate::agreement::{JobSpec, KnownSizes, Sizes, Terms, Topology};
+use crate::agreement::{JobSpec, KnownSizes, Sizes, Source, Terms, Topology};
 use crate::base::files::{is_read_once, write_whole_private};
 use crate::base::hex::hex;
 use crate::identity::{Fingerprint, Identity};
@@ -41,11 +45,19 @@ pub struct Account {
     own_pin: Fingerprint,
     key: ReceiptKey,
     entry: Option<(Ledger, EntryPlace)>,
-    keeps_results: bool,
+    rules: Rules,
+    rows: RowKey,
     salt: [u8; 32],
     receipt: Option<PathBuf>,
     digests: Mutex<Option<JoinHandle<Vec<String>>>>,
     given: Mutex<Given>,
+}
+
+/// Rules that a run has to keep to, as they were when it began.
+struct Rules {
+    policy: Option<Policy>,
+    approvals: Vec<Approval>,
+    began: UtcTime,
 }
 
 /// Receipts that have come so far, and what the parties have agreed on.
@@ -98,33 +110,53 @@ impl Governance {
     /// Errors ([`Error::Policy`]): the policy refuses it, which is entered, too. Others: policy or ledger cannot be
     /// read or written.
     pub fn open(&self, job: &JobSpec, me: &str, identity: &Identity, inputs: &[&Path]) -> Result<Account> {
+        self.open_as(job, me, identity, inputs, &NotCounted)
+    }
+
+    /// Opens an account like [`Governance::open`], of a run whose rows are not compared with those of earlier ones, for
+    /// a reason that messages give.
+    pub fn open_uncompared(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        identity: &Identity,
+        inputs: &[&Path],
+        why: &'static str,
+    ) -> Result<Account> {
+        self.open_as(job, me, identity, inputs, &Uncountable(why))
+    }
+
+    fn open_as(
+        &self,
+        job: &JobSpec,
+        me: &str,
+        identity: &Identity,
+        inputs: &[&Path],
+        answers: &dyn Answers,
+    ) -> Result<Account> {
         if self.receipt.is_some() && !gives_receipts(job) {
             return Err(Error::Input(
                 "--receipt: parties that meet at a helper, or have slices of one side's rows, give no receipts: leave it out".into(),
             ));
         }
-        let policy = self.policy()?;
+        let (policy, approvals, began) = (self.policy()?, self.approvals(), UtcTime::now());
+        let rules = Rules { policy, approvals, began };
         let directory = self.ledger.as_ref().or(self.home.as_ref());
-        let time = UtcTime::now();
-        let allow = |history: &dyn super::policy::History| {
-            let approvals = self.approvals();
-            let question = PolicyQuestion { job, me, now: time.timestamp(), history, approvals: &approvals };
-            policy.as_ref().map(|policy| policy.allow(&question)).transpose()
-        };
         let entry = match directory {
             Some(directory) => {
                 let ledger = Ledger::open(directory, identity)?;
-                if policy.is_none() && !ledger.is_there() {
+                if rules.policy.is_none() && !ledger.is_there() {
                     tracing::info!(
                         "every job is allowed here, since there is no policy, and each run is entered in the ledger: see `tacita policy new \
                          --help` and `tacita ledger list --help`"
                     );
                 }
-                let place = ledger.begin(Begun::of(job, me, time), allow).map_err(|error| self.elsewhere(error))?;
+                let allow = |history: &dyn History| rules.allow(job, me, history, answers);
+                let place = ledger.begin(Begun::of(job, me, began), allow).map_err(|error| self.elsewhere(error))?;
                 Some((ledger, place))
             }
             None => {
-                allow(&NoHistory)?;
+                rules.allow(job, me, &NoHistory, &Uncountable("there is no ledger"))?;
                 None
             }
         };
@@ -141,12 +173,22 @@ impl Governance {
             own_pin: identity.fingerprint(),
             key: ReceiptKey::of(identity)?,
             entry,
-            keeps_results: policy.is_some_and(|policy| policy.keeps_results()),
+            rules,
+            rows: RowKey::of(identity),
             salt,
             receipt: self.receipt.clone(),
             digests: Mutex::new(digests),
             given: Mutex::default(),
         })
+    }
+
+    /// Does the work of comparing the rows of a run that is refused for another reason, so that the time of a refusal
+    /// does not tell which rule it is by.
+    pub fn compare_for_nothing(&self, job: &JobSpec, me: &str, identity: &Identity, source: &Source) {
+        let Ok(Some(policy)) = self.policy() else { return };
+        if policy.compares_rows() && !informed(job, me).is_empty() {
+            drop(sketch(job, me, source, &RowKey::of(identity), capacity(policy.min_difference())));
+        }
     }
 
     /// The same error, with another place for a ledger that cannot be in the identity's directory.
@@ -160,7 +202,45 @@ impl Governance {
     }
 }
 
+impl Rules {
+    fn allow(&self, job: &JobSpec, me: &str, history: &dyn History, answers: &dyn Answers) -> Result<Option<Allowed>> {
+        let Rules { policy, approvals, began } = self;
+        let question = PolicyQuestion { job, me, now: began.timestamp(), history, approvals, answers };
+        policy.as_ref().map(|policy| policy.allow(&question)).transpose()
+    }
+
+    fn min_difference(&self) -> u64 {
+        self.policy.as_ref().map_or(USUAL_MIN_DIFFERENCE, Policy::min_difference)
+    }
+}
+
 impl Account {
+    /// Compares the rows of the run with those of earlier ones, if it tells others something exact about them, and has
+    /// the policy allow it once more; before anything about them is sent. Returns the source for the run, which is read
+    /// once.
+    ///
+    /// Errors ([`Error::Policy`]): there were enough answers about nearly the same rows. Others: the rows cannot be
+    /// read, or the ledger.
+    pub fn compare(&self, job: &JobSpec, source: &Source) -> Result<Source> {
+        let peers = informed(job, &self.me);
+        let Some((ledger, place)) = self.entry.as_ref().filter(|_| !peers.is_empty()) else {
+            return Ok(source.clone());
+        };
+        let near = self.rules.min_difference();
+        let (source, rows) = sketch(job, &self.me, source, &self.rows, capacity(near))?;
+        if let ComparableRows::None = rows {
+            return Ok(source);
+        }
+        let pin = |name: &&str| job.party(name).ok().and_then(|party| party.identity);
+        let told = peers.iter().map(|name| pin(name).map_or("unknown".into(), |pin| pin.to_string())).collect();
+        let found =
+            ledger.compare(place.entry, rows, told, |history, near| self.rules.allow(job, &self.me, history, near))?;
+        if let Some(warning) = found.warning(&peers, near) {
+            tracing::warn!("{warning}");
+        }
+        Ok(source)
+    }
+
     /// Exchanges the receipts that the run has begun, before any message with data, and has those of its end exchanged
     /// when the connections end. `pins` are the identities of the peers.
     pub fn agreed(
@@ -215,6 +295,7 @@ impl Account {
     pub fn end(&self, outcome: std::result::Result<AccountedOutcome, &Error>) -> Result<()> {
         let written = self.write();
         let Some((ledger, place)) = &self.entry else { return written };
+        let keeps_results = self.rules.policy.as_ref().is_some_and(Policy::keeps_results);
         let digests = self.digests.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         let inputs = || digests.and_then(|digests| digests.join().ok()).unwrap_or_default();
         let agreed = self.given().agreed.take();
@@ -232,7 +313,7 @@ impl Account {
                 protocol: Some(protocol),
                 rows,
                 learned,
-                result: if self.keeps_results { result } else { Value::Null },
+                result: if keeps_results { result } else { Value::Null },
                 inputs: inputs(),
                 ..Ended::default()
             },

@@ -5,20 +5,20 @@ use std::collections::BTreeSet;
 use crate::agreement::{JobSpec, Reveal};
 
 /// Columns of one party, by the headers of its own table.
-pub(super) struct UsedColumns {
+pub struct UsedColumns {
     /// Columns by which rows are matched or aligned.
-    pub(super) keys: BTreeSet<String>,
+    pub keys: BTreeSet<String>,
     /// Columns that others may see, or whose sums they learn.
-    pub(super) gives: BTreeSet<String>,
+    pub gives: BTreeSet<String>,
     /// Columns that are multiplied, mined or counted.
-    pub(super) computes: BTreeSet<String>,
+    pub computes: BTreeSet<String>,
     /// Whether the job computes on columns that it does not name, such as all of the table.
-    pub(super) unnamed: bool,
+    pub unnamed: bool,
 }
 
 impl UsedColumns {
-    /// Returns the columns of `me` that a job uses.
-    pub(super) fn of(job: &JobSpec, me: &str) -> UsedColumns {
+    /// Returns the columns that a job uses of the table of `me`.
+    pub fn of(job: &JobSpec, me: &str) -> UsedColumns {
         let alignment = job.job.alignment(job);
         let keys = [job.key.as_ref(), alignment.as_ref().and_then(|alignment| alignment.key.as_ref())];
         let keys: BTreeSet<_> = keys.into_iter().flatten().flat_map(|key| &key.columns).collect();

@@ -1,5 +1,6 @@
 //! Plans of a job's cost and disclosures, before anything is sent.
 
+pub mod assessment;
 mod calibration;
 
 use std::collections::BTreeMap;

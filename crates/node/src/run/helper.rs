@@ -7,6 +7,7 @@ use tacita_core::{Error, Result};
 
 use super::connect::Ready;
 use super::connections::Connections;
+use super::prepare::Loader;
 use crate::agreement::{JobSpec, Terms};
 use crate::run::party::PartyRun;
 use crate::transport::depot::{self, DepotClient};
@@ -16,7 +17,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl PartyRun {
     /// Loads the table and goes to the helper, at the same time. What was `checked` before in vain is said there.
-    pub(super) fn load_and_arrive(&self, place: depot::HelperAddress, checked: Result<()>) -> Result<Ready> {
+    pub(super) fn load_and_arrive(&self, place: depot::HelperAddress, load: Loader) -> Result<Ready> {
         let me = self.job.parties.position(&self.me).unwrap_or_default();
         tracing::info!("going to {} at {}", place.helper.name, place.address);
         let times = [self.timeout, self.patience];
@@ -24,7 +25,7 @@ impl PartyRun {
         let helped = helped.ok_or_else(|| Error::Internal("a helper, and a job that has none".into()))?;
         let (identity, ways) = (self.identity.clone(), (self.meeting.shape, helped.expected(&self.job, me)?));
         let client = DepotClient::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;
-        let (load, started) = (self.loader(checked), Instant::now());
+        let started = Instant::now();
         let (loaded, reported) = mpsc::channel();
         let loaded_and_there = || {
             // Left to itself when the helper cannot be reached: nobody waits for a table that is no longer needed.

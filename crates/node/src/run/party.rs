@@ -119,7 +119,7 @@ impl PartyRun {
             Err(_) => tracing::info!("{} cannot run (see the error at the end): telling the others", self.me),
         }
         let refused = checked.as_ref().err().filter(|error| matches!(error, Error::Policy(_))).map(ToString::to_string);
-        let ready = match self.prepare(checked) {
+        let ready = match self.prepare(checked, account) {
             Ok(ready) => ready,
             // A peer that fails first does not hide why this party refuses, nor is a kept result written then.
             Err(Error::Network { .. }) if refused.is_some() => return Err(Error::Policy(refused.unwrap_or_default())),
@@ -185,7 +185,8 @@ impl PartyRun {
         let (account, opened) = self.account();
         let account = account.as_ref();
         let answered = || {
-            let ready = self.prepare(opened.and_then(|()| self.check_party()).and_then(|()| self.check_receipt()))?;
+            let checked = opened.and_then(|()| self.check_party()).and_then(|()| self.check_receipt());
+            let ready = self.prepare(checked, account)?;
             let Ran { part, found, mut report, connections } = self.execute(ready, account)?;
             let (traffic, answer) = connections.conclude(&self.job, &*part, found.answer)?;
             report.bytes = Bytes::of(&traffic.all, &traffic.by_peer);

@@ -2,6 +2,7 @@
 //! the first failure ends all of it.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use super::party::PartyRun;
 use crate::agreement::handshake::{self, Greeted};
 use crate::agreement::{Ability, PartyInput, Source};
 use crate::base::random::fresh_rng;
+use crate::govern::account::Account;
 use crate::transport::key_exchange::NegotiatedGroup;
 use crate::transport::links::Links;
 use crate::transport::{self, ConnectCancel, Connected};
@@ -28,6 +30,9 @@ const REFUSAL_WORTH_WAITING: Duration = Duration::from_secs(10);
 
 /// Interval at which a party that loads its table checks that the peer is still there.
 const PEER_POLL_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Reads a party's data.
+pub(super) type Loader = Box<dyn FnOnce() -> Result<Box<dyn PartyInput>> + Send>;
 
 /// Events that the connecting and the loading thread report.
 enum Event {
@@ -47,37 +52,43 @@ struct ConnectedPeer {
 impl PartyRun {
     /// Gets ready to run: loads the table and connects, at the same time. What was `checked` before in vain ends all,
     /// and the others hear of it.
-    pub(super) fn prepare(&self, checked: Result<()>) -> Result<Ready> {
+    pub(super) fn prepare(&self, checked: Result<()>, account: Option<&Arc<Account>>) -> Result<Ready> {
+        let load = self.loader(checked, account.cloned());
         match self.meeting.helper.clone() {
-            Some(place) => self.load_and_arrive(place, checked),
-            None => self.load_and_meet(checked),
+            Some(place) => self.load_and_arrive(place, load),
+            None => self.load_and_meet(load),
         }
     }
 
-    /// Reads the party's data, unless what was `checked` before has failed.
-    pub(super) fn loader(&self, checked: Result<()>) -> impl FnOnce() -> Result<Box<dyn PartyInput>> + Send + use<> {
+    /// Reads the party's data, unless what was `checked` before has failed, and has its rows compared with those of
+    /// earlier runs.
+    fn loader(&self, checked: Result<()>, account: Option<Arc<Account>>) -> Loader {
         let (job, me, source, pool) = (self.job.clone(), self.me.clone(), self.source.clone(), self.pool.clone());
+        let (governance, identity) = (self.governance.clone(), self.identity.clone());
         let span = tracing::Span::current();
-        move || {
+        Box::new(move || {
             let _within = span.entered();
+            if let Err(Error::Policy(_)) = checked {
+                governance.compare_for_nothing(&job, &me, &identity, &source);
+            }
             checked?;
+            let source = account.map_or_else(|| Ok(source.clone()), |account| account.compare(&job, &source))?;
             if pool.is_some() {
                 job.job.can(&job, Ability::Pool)?;
             }
             let part = job.job.load(&job, &me, &source, pool.as_ref())?;
             job.check_quality(&me, &part.rows())?;
             Ok(part)
-        }
+        })
     }
 
     /// Loads the table and meets the peers. Whichever fails first ends all.
-    fn load_and_meet(&self, checked: Result<()>) -> Result<Ready> {
+    fn load_and_meet(&self, load: Loader) -> Result<Ready> {
         let listener = self.meeting.listener()?;
         let (cancel, links) = (ConnectCancel::default(), Links::new(self.cancel.clone()));
         let met = std::thread::scope(|scope| {
             let (events, reported) = mpsc::channel();
             let (loading, meeting) = (events.clone(), events);
-            let load = self.loader(checked);
             // Not of the scope: when meeting the peer fails, nobody waits for a table that is no longer needed.
             std::thread::spawn(move || {
                 let started = Instant::now();

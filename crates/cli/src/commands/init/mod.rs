@@ -3,6 +3,7 @@
 mod ask;
 mod draft;
 mod parties;
+mod policy;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -80,9 +81,12 @@ pub struct Init {
     /// Table whose columns and fitting profiles are offered as answers.
     #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
     input: Option<PathBuf>,
-    /// Owner of that table [default: the first party].
-    #[arg(long = "as", value_name = "NAME", requires = "input", help_heading = help::INPUT)]
+    /// Owner of that table, or of that policy [default: the first party].
+    #[arg(long = "as", value_name = "NAME", help_heading = help::INPUT)]
     me: Option<String>,
+    /// Also write a policy by which that party takes part in this job, and in no other.
+    #[arg(long, value_name = "FILE", help_heading = help::GOVERNANCE)]
+    policy: Option<PathBuf>,
     /// Ask nothing: take the usual answer where no option gives another.
     #[arg(long, help_heading = help::TERMS)]
     yes: bool,
@@ -109,6 +113,7 @@ impl Init {
                 self.file.display()
             )));
         }
+        policy::check(&self)?;
         let asker = Asker::new(self.yes);
         if asker.is_heard() {
             interrupt::calls(|| ());
@@ -123,6 +128,7 @@ impl Init {
                 pasted(self.file.display())
             );
         }
+        self.policy.iter().try_for_each(|path| policy::write(path, &text, self.me.as_deref()))?;
         if !missing.is_empty() {
             tracing::warn!("the job file has no {} yet: fill in before a run", missing.join(", "));
         }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use crate::agreement::{JobSpec, Terms};
 use crate::govern::columns::UsedColumns;
-use crate::govern::policy::History;
+use crate::govern::difference::{EarlierAnswer, RowComparison, RowSketches};
+use crate::govern::policy::{Allowed, History};
 use crate::govern::receipt::Receipts;
 use crate::govern::time::{Day, UtcTime};
 use crate::identity::Fingerprint;
@@ -21,6 +22,14 @@ pub(super) enum Record {
         entry: u64,
         receipts: Receipts,
     },
+    /// The rows were compared with those of earlier runs, and the run was allowed once more; or it was not, and has no
+    /// sketches.
+    Compared {
+        entry: u64,
+        comparison: RowComparison,
+        sketches: Option<RowSketches>,
+        allowed: Option<Allowed>,
+    },
     Ended {
         entry: u64,
         ended: Box<Ended>,
@@ -30,6 +39,9 @@ pub(super) enum Record {
         bytes: u64,
     },
 }
+
+/// Outcome of a run that this party has refused.
+pub(super) const REFUSED: &str = "refused";
 
 /// Beginning of a run: everything that is known before anything is sent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -102,6 +114,12 @@ pub struct LedgerEntry {
     /// Receipts of the beginning, once the parties have agreed; nothing if they never did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreed: Option<Receipts>,
+    /// Comparison of its rows with those of earlier runs, if it tells others something exact about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<RowComparison>,
+    /// Sketches of its rows, which stay sealed.
+    #[serde(skip)]
+    sketches: Option<RowSketches>,
     /// End of the run; nothing if it is under way, or if its process ended before it.
     pub ended: Option<Ended>,
 }
@@ -130,10 +148,24 @@ impl Begun {
     }
 }
 
+impl Begun {
+    /// Notes what allowed the run.
+    pub(super) fn permit(&mut self, Allowed { rule, approvals }: Allowed) {
+        (self.policy, self.approvals) = (Some(rule).filter(|rule| !rule.is_empty()), approvals);
+    }
+}
+
 impl LedgerEntry {
     /// Whether something may have been revealed by the run, or may be yet: the parties have agreed, or may be about to.
     fn may_reveal(&self) -> bool {
         self.agreed.is_some() || self.ended.is_none()
+    }
+
+    /// Returns what the run has told others about its rows, or may tell yet, if that was something exact.
+    pub(super) fn answer(&self) -> Option<EarlierAnswer<'_>> {
+        let (comparison, rows) = self.comparison.as_ref().zip(self.sketches.as_ref())?;
+        let LedgerEntry { entry, begun: Begun { time, .. }, .. } = self;
+        self.may_reveal().then_some(EarlierAnswer { entry: *entry, time: *time, told: &comparison.told, rows })
     }
 
     /// Returns the outcome in a word.
@@ -150,11 +182,17 @@ pub(super) fn entries(records: &[Record]) -> Result<Vec<LedgerEntry>, usize> {
         match record {
             Record::Begun(begun) => {
                 let entry = entries.len() as u64 + 1;
-                entries.push(LedgerEntry { entry, begun: (**begun).clone(), agreed: None, ended: None });
+                let begun = (**begun).clone();
+                entries.push(LedgerEntry { entry, begun, agreed: None, comparison: None, sketches: None, ended: None });
             }
             Record::Agreed { entry, receipts } => {
                 let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
                 entry.agreed = Some(receipts.clone());
+            }
+            Record::Compared { entry, comparison, sketches, allowed } => {
+                let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
+                (entry.comparison, entry.sketches) = (Some(comparison.clone()), sketches.clone());
+                allowed.iter().for_each(|allowed| entry.begun.permit(allowed.clone()));
             }
             Record::Ended { entry, ended } => {
                 let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
@@ -173,6 +211,13 @@ impl History for Vec<LedgerEntry> {
         let with = |entry: &&LedgerEntry| entry.begun.peers.values().any(|pin| pin.as_ref() == Some(&peer));
         let counted = self.iter().filter(with).filter(|entry| entry.may_reveal());
         counted.filter(|entry| entry.begun.time.day() >= day).count() as u64
+    }
+
+    fn refusals_of(&self, peer: &Fingerprint, day: Day) -> u64 {
+        let peer = peer.to_string();
+        let with = |entry: &&LedgerEntry| entry.begun.peers.values().any(|pin| pin.as_ref() == Some(&peer));
+        let refused = self.iter().filter(with).filter(|entry| entry.outcome() == REFUSED);
+        refused.filter(|entry| entry.begun.time.day() >= day).count() as u64
     }
 
     fn runs_approved_by(&self, approval: &str) -> u64 {

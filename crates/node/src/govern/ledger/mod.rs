@@ -26,9 +26,10 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use self::chain::{Chain, End, MAGIC};
-use self::entry::{Record, entries};
+use self::entry::{REFUSED, Record, entries};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
+use crate::govern::difference::{ComparableRows, NearAnswers};
 use crate::govern::policy::{Allowed, History};
 use crate::govern::receipt::Receipts;
 use crate::govern::time::UtcTime;
@@ -107,18 +108,16 @@ impl Ledger {
     /// run is entered. A run that is not allowed is entered with its end.
     pub fn begin(
         &self,
-        begun: Begun,
+        mut begun: Begun,
         allow: impl FnOnce(&dyn History) -> Result<Option<Allowed>>,
     ) -> Result<EntryPlace> {
         let mut locked = self.lock()?;
         let entry = locked.contents.entries.len() as u64 + 1;
         let allowed = allow(&locked.contents.entries);
-        let Allowed { rule, approvals } = match &allowed {
-            Ok(Some(allowed)) => allowed.clone(),
-            _ => Allowed::default(),
-        };
-        let begun = Begun { policy: Some(rule).filter(|rule| !rule.is_empty()), approvals, ..begun };
         let time = begun.time;
+        if let Ok(Some(allowed)) = &allowed {
+            begun.permit(allowed.clone());
+        }
         self.append(&mut locked, Record::Begun(Box::new(begun)))?;
         let place = EntryPlace { entry, head: locked.contents.end.head };
         if let Err(error) = allowed {
@@ -127,6 +126,32 @@ impl Ledger {
             return Err(error);
         }
         Ok(place)
+    }
+
+    /// Compares the rows of a run that has begun with those of other runs, and keeps their sketches, if it is still
+    /// allowed; on disk before this returns. `allow` sees the entries before it, and all answers about nearly the same
+    /// rows, while no other run is entered or compared. `told` are the identities of those who learn something exact.
+    pub fn compare(
+        &self,
+        entry: u64,
+        rows: ComparableRows,
+        told: Vec<String>,
+        allow: impl FnOnce(&dyn History, &NearAnswers) -> Result<Option<Allowed>>,
+    ) -> Result<NearAnswers> {
+        let mut locked = self.lock()?;
+        let entries = &mut locked.contents.entries;
+        let near = NearAnswers::find(&rows, entries.iter().filter_map(LedgerEntry::answer));
+        // What was begun since was counted together with this one.
+        entries.retain(|other| other.entry < entry);
+        let allowed = allow(&*entries, &near);
+        let comparison = near.comparison(told);
+        let sketches = match rows {
+            ComparableRows::Sketched(sketches) if allowed.is_ok() => Some(sketches),
+            _ => None,
+        };
+        let permission = allowed.as_ref().ok().cloned().flatten();
+        self.append(&mut locked, Record::Compared { entry, comparison, sketches, allowed: permission })?;
+        allowed.map(|_| near)
     }
 
     /// Notes that the parties have agreed, and their receipts; on disk before this returns.
@@ -269,7 +294,7 @@ impl Ledger {
 impl Ended {
     /// The end of a run that was refused or has failed.
     pub fn failed(error: &Error) -> Ended {
-        let outcome = if matches!(error, Error::Policy(_)) { "refused" } else { "failed" };
+        let outcome = if matches!(error, Error::Policy(_)) { REFUSED } else { "failed" };
         Ended { time: UtcTime::now(), outcome: outcome.into(), why: Some(error.to_string()), ..Ended::default() }
     }
 }

@@ -5,7 +5,9 @@
 //! restricts nothing, but for `peers`, which each rule has. So a policy without a rule refuses everything, and a file
 //! that cannot be read refuses everything, too.
 
+mod answers;
 mod check;
+mod draft;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,8 +24,11 @@ use crate::base::text_file::read_text;
 use crate::govern::time::Day;
 use crate::identity::Fingerprint;
 use crate::jobs::toml_error;
+use answers::AnswerLimits;
 
-pub use check::{Allowed, History, NoHistory, PolicyQuestion};
+pub use answers::{Answers, NotCounted, USUAL_MIN_DIFFERENCE, Uncountable, informed};
+pub use check::{Allowed, History, NoHistory, PolicyQuestion, TriedKey, TriedRule};
+pub use draft::draft;
 
 /// Name of the policy in the directory of an identity.
 pub const POLICY_FILE: &str = "policy.toml";
@@ -94,6 +99,9 @@ struct Rule {
     hours: Option<Spanned<Hours>>,
     until: Option<Spanned<Day>>,
     runs_per_day: Option<Spanned<u64>>,
+    refusals_per_day: Option<Spanned<u64>>,
+    min_difference: Option<Spanned<u64>>,
+    exact_answers: Option<Spanned<AnswerLimits>>,
     approve: Option<Spanned<u64>>,
     approvers: Option<Spanned<Vec<Fingerprint>>>,
 }
@@ -181,6 +189,7 @@ impl Policy {
         self.check_words(&rule.security, "security", |word| word.parse::<Security>().is_ok())?;
         self.check_words(&rule.levels, "levels", |word| word.parse::<Level>().is_ok())?;
         self.check_words(&rule.alignment, "alignment", |word| word.parse::<AlignWay>().is_ok())?;
+        self.check_answers(rule)?;
         let Some(approve) = rule.approve.as_ref().filter(|approve| *approve.get_ref() > 0) else {
             let say = "approvers: say how many of them have to approve, as in approve = 1";
             return rule.approvers.as_ref().map_or(Ok(()), |listed| Err(self.fault(listed, say)));
@@ -204,6 +213,11 @@ impl Policy {
 
     fn fault<T>(&self, at: &Spanned<T>, what: impl fmt::Display) -> Error {
         Error::Input(format!("{}: line {}: {what}", self.path.display(), self.line(at)))
+    }
+
+    /// Returns the text of a line of the file, from 1 on.
+    pub fn line_text(&self, line: usize) -> &str {
+        line.checked_sub(1).and_then(|place| self.text.lines().nth(place)).unwrap_or_default()
     }
 
     /// Returns the line of the file at which something stands, from 1 on.

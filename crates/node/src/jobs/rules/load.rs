@@ -1,5 +1,6 @@
 //! Input that a party brings: its items, and the ids of its rows.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +8,10 @@ use std::sync::Arc;
 use tacita_core::{Error, Result};
 
 use super::{RulesInput, distributed};
-use crate::agreement::{Basket, Duplicates, ItemsFrom, Sizes, Source};
+use crate::agreement::{Basket, Duplicates, ItemsFrom, JobSpec, Sizes, Source};
 use crate::jobs::intersect;
 use crate::jobs::limits::check_limits;
-use crate::jobs::rules::spec::{Bins, RulesJob};
+use crate::jobs::rules::spec::{Bins, Rules, RulesJob};
 use crate::table::baskets::{self, BasketItems, Between, Binning, ItemColumn};
 use crate::table::{RowCounts, Table};
 
@@ -72,6 +73,13 @@ impl InLines {
             InLines::Text(separator) => Between::Text(separator),
         }
     }
+}
+
+/// Whether a party's file is one of association rules with a basket in each line, which is no table.
+pub fn reads_lines(job: &JobSpec, me: &str, path: &Path) -> bool {
+    let own: &dyn Any = &*job.job;
+    let rules = own.downcast_ref::<Rules>().map(|own| RulesJob { spec: job, own });
+    rules.is_some_and(|rules| in_lines(path, &rules.items_of(me)).is_some())
 }
 
 /// Returns the separator for baskets that are lines of a file, if they are.

@@ -34,6 +34,7 @@ use crate::jobs::intersect;
 use crate::table::RowCounts;
 use crate::table::baskets::BasketItems;
 
+pub use load::reads_lines;
 pub use names::{NamedItem, RulesResult};
 use page::ForReaders;
 use products::RunProducts;
