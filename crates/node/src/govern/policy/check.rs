@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use tacita_core::primitive::noise::PrivacyLoss;
 use tacita_core::{Error, Result};
 use toml::Spanned;
 
@@ -35,6 +36,9 @@ pub trait History {
 
     /// Returns the number of such runs that an approval was used for.
     fn runs_approved_by(&self, approval: &str) -> u64;
+
+    /// Returns the privacy loss of such runs together: with a peer, or with all; on a day (UTC) and after it, or ever.
+    fn loss(&self, peer: Option<&Fingerprint>, since: Option<Day>) -> PrivacyLoss;
 }
 
 /// The history of a party that has none.
@@ -47,6 +51,10 @@ impl History for NoHistory {
 
     fn runs_approved_by(&self, _: &str) -> u64 {
         0
+    }
+
+    fn loss(&self, _: Option<&Fingerprint>, _: Option<Day>) -> PrivacyLoss {
+        PrivacyLoss::default()
     }
 }
 
@@ -141,6 +149,8 @@ impl Policy {
             let mut spent = peers.filter(|(_, pin)| question.history.runs_with(pin, today) >= *most);
             spent.next().map(|(name, _)| format!("runs_per_day: {} had {most} runs today (UTC)", shown(name)))
         })?;
+        tried.key_if(&rule.epsilon, |bound| rule.overspent_with_a_peer(bound, question))?;
+        tried.key_if(&rule.epsilon_in_all, |bound| rule.overspent_in_all(bound, question))?;
         let mut used = Vec::new();
         tried.key_if(&rule.approve, |needed| {
             let approvers = rule.approvers.as_ref().map_or(&[][..], |listed| listed.get_ref());

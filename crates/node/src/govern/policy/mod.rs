@@ -5,6 +5,7 @@
 //! restricts nothing, but for `peers`, which each rule has. So a policy without a rule refuses everything, and a file
 //! that cannot be read refuses everything, too.
 
+mod budget;
 mod check;
 mod columns;
 
@@ -17,6 +18,7 @@ use serde::Deserialize;
 use tacita_core::{Error, Level, Result, Security};
 use toml::Spanned;
 
+use crate::agreement::WrittenNumber;
 use crate::base::text::shown;
 use crate::base::text_file::read_text;
 use crate::govern::time::Day;
@@ -90,6 +92,10 @@ struct Rule {
     hours: Option<Spanned<Hours>>,
     until: Option<Spanned<Day>>,
     runs_per_day: Option<Spanned<u64>>,
+    epsilon: Option<Spanned<WrittenNumber>>,
+    epsilon_in_all: Option<Spanned<WrittenNumber>>,
+    delta: Option<Spanned<WrittenNumber>>,
+    days: Option<Spanned<u32>>,
     approve: Option<Spanned<u64>>,
     approvers: Option<Spanned<Vec<Fingerprint>>>,
 }
@@ -176,6 +182,7 @@ impl Policy {
         self.check_words(&rule.reveal_to, "reveal_to", |word| ["self", "peers"].contains(&word))?;
         self.check_words(&rule.security, "security", |word| word.parse::<Security>().is_ok())?;
         self.check_words(&rule.levels, "levels", |word| word.parse::<Level>().is_ok())?;
+        self.check_budget(rule)?;
         let Some(approve) = rule.approve.as_ref().filter(|approve| *approve.get_ref() > 0) else {
             let say = "approvers: say how many of them have to approve, as in approve = 1";
             return rule.approvers.as_ref().map_or(Ok(()), |listed| Err(self.fault(listed, say)));
