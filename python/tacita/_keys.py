@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, Union
 
 from ._arguments import ordered
 
-__all__ = ["JobKeys", "KeyTable", "LimitsTable", "MemberTable", "Names", "ParticipantsTable", "Parties", "PartyTable", "RoundTable", "plain_keys"]
+__all__ = ["JobKeys", "KeyTable", "LimitsTable", "MemberTable", "Names", "NoiseTable", "ParticipantsTable", "Parties", "PartyTable", "RoundTable", "plain_keys"]
 
 Names = Union[str, Sequence[str]]
 """One name, or several."""
@@ -63,6 +63,22 @@ class LimitsTable(TypedDict, total=False):
     """Keys that one client may query on one day."""
     rotate_within: str
     """Period within which a live list rotates its key, as ``"24h"``."""
+
+
+class _NoiseTable(TypedDict):
+    """What noise cannot do without."""
+
+    epsilon: Union[float, str]
+    """Epsilon of differential privacy, of one run."""
+
+
+class NoiseTable(_NoiseTable, total=False):
+    """The table ``noise`` of a job file."""
+
+    delta: Union[float, str]
+    """Delta of differential privacy: noise is Gaussian; by default it is 0, and noise is Laplace."""
+    bounds: Union[Sequence[float], Mapping[str, Sequence[float]]]
+    """The smallest and the largest number, of all columns or by party; numbers beyond are clipped."""
 
 
 class MemberTable(TypedDict, total=False):
@@ -173,6 +189,8 @@ class JobKeys(TypedDict, total=False):
     """What a row is matched by."""
     scale: int
     """How many decimals numbers have."""
+    noise: Mapping[str, Any]
+    """``dot``, ``crosstab``: noise that is added to what is revealed."""
     limits: Mapping[str, Any]
     """Bounds that the parties agree on."""
     quality: str

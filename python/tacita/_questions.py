@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ._arguments import check_path
 from ._job import Job, json_of, write_job_file
-from ._keys import Items, KeyTable, LimitsTable, MemberTable, Names, ParticipantsTable, Parties, RoundTable, plain_keys
+from ._keys import Items, KeyTable, LimitsTable, MemberTable, Names, NoiseTable, ParticipantsTable, Parties, RoundTable, plain_keys
 from ._reveal import Cells, Count, Counts, Frequent, Keys, Mean, Payload, Reveal, Rows, Sum, Value
 from ._types import Path
 from .errors import InputError, _input
@@ -363,6 +363,9 @@ class Dot(Question):
         Whether there are negative numbers.
     scale : int, optional
         Decimals of the numbers.
+    noise : mapping, optional
+        Noise for differential privacy of the products, as ``{"epsilon": 0.5, "delta": 1e-9, "bounds": [0, 100]}``, of which `epsilon` is required. The
+        answer has the error bar beside the value.
     modulus : str, optional
         Modulus of shares, as ``"2^64"``.
     extension : str, optional
@@ -385,6 +388,9 @@ class Dot(Question):
     >>> question = tacita.Dot(column="visits", bits=8, reveal=tacita.Value(to="shop"))
     >>> tacita.local(tables).ask(question)["shop"].value
     {'value': 32}
+    >>> noisy = tacita.Dot(column="visits", bits=8, noise={"epsilon": 0.5, "bounds": [0, 10]}, reveal=tacita.Value(to="shop"))
+    >>> tacita.local(tables).ask(noisy)["shop"].value["within"]
+    599
     """
 
     kind: ClassVar[str] = "dot"
@@ -397,6 +403,7 @@ class Dot(Question):
     bits: int | None = None
     signed: bool | None = None
     scale: int | None = None
+    noise: NoiseTable | None = None
     modulus: str | None = None
     extension: str | None = None
     chunk: int | None = None
@@ -507,6 +514,8 @@ class Crosstab(Question):
         Bounds of the bins of columns of numbers: ``{"age": [18, 40, 65]}``.
     categories : mapping of str to sequence of str, optional
         The categories of columns, where they are agreed on. By default they are those that a table has.
+    noise : mapping, optional
+        Noise for differential privacy of the counts, as ``{"epsilon": 0.5}``, or with `delta`. All categories have to be agreed on.
     bits : int, optional
         Length of the measure's numbers; 32 by default.
     signed : bool, optional
@@ -548,6 +557,7 @@ class Crosstab(Question):
     key: Names | KeyTable | None = None
     bins: Mapping[str, Sequence[float]] | None = None
     categories: Mapping[str, Sequence[str]] | None = None
+    noise: NoiseTable | None = None
     bits: int | None = None
     signed: bool | None = None
     scale: int | None = None

@@ -68,7 +68,7 @@ def test_each_kind_of_job_has_its_class() -> None:
 
 SAMPLES: dict[str, Any] = {
     "alignment": "hidden", "clients": {"allow": "list.txt"}, "gives": {"b": ["o"]}, "helper": {}, "id": "x", "key": {"columns": ["id"]}, "level": "bits128", "limits": {},
-    "parties": {"a": {}, "b": {}}, "protocol": "auto", "quality": "hidden", "relay": {}, "reveal": None, "reveal_to": ["a"], "scale": 2,
+    "noise": {"epsilon": 1}, "parties": {"a": {}, "b": {}}, "protocol": "auto", "quality": "hidden", "relay": {}, "reveal": None, "reveal_to": ["a"], "scale": 2,
     "security": "semi-honest",
 }  # fmt: skip
 """Of keys that several kinds of jobs have."""
@@ -94,6 +94,7 @@ def test_the_keys_of_a_job_are_those_of_the_job_file() -> None:
         (_keys.KeyTable, "intersect", lambda keys: {"key": keys}),
         (_keys.LimitsTable, "intersect", lambda keys: {"limits": keys}),
         (_keys.MemberTable, "intersect", lambda keys: {"relay": keys}),
+        (_keys.NoiseTable, "dot", lambda keys: {"noise": keys}),
         (_keys.PartyTable, "intersect", lambda keys: {"parties": {"a": keys, "b": {}}}),
         (_keys.RoundTable, "aggregate", lambda keys: {"round": keys}),
         (_keys.ParticipantsTable, "aggregate", lambda keys: {"participants": keys}),
@@ -215,6 +216,15 @@ def test_what_is_revealed_is_a_value_or_a_word(value: Any, word: str, gives: Any
         assert tacita.Intersect(key=["id"], reveal=dataclasses.replace(value, gives=None), gives=gives) == plain
     assert eval(repr(value), vars(tacita)) == value == pickle.loads(pickle.dumps(value))
     assert tacita.Intersect(key=["id"], reveal=value, parties=["a", "b"]).job.reveal == word
+
+
+def test_numbers_with_noise_have_their_error_bar() -> None:
+    # With this epsilon, noise on a count is 0 but with a probability of 4 in 10^9.
+    tables = {"a": pyarrow.table({"x": [1, 0, 1]}), "b": pyarrow.table({"x": [1, 1, 1]})}
+    answer = tacita.local(tables).ask(tacita.Dot(column="x", noise={"epsilon": 20}, reveal=tacita.Value(to="a")))["a"]
+    assert answer.value == {"value": 2, "within": 0}
+    assert answer.report["noise"]["added_by"] == ["b"]
+    assert answer.table.to_pydict() == {"value": [2], "within": [0]}
 
 
 def test_other_kinds_reveal_by_values_too() -> None:

@@ -4,6 +4,7 @@ pub(crate) mod blum;
 pub mod elgamal;
 pub mod group;
 pub mod kernel;
+pub mod noise;
 pub mod okvs;
 pub mod oprf;
 pub mod ot;

@@ -77,6 +77,8 @@ pub enum CommonKey {
     Alignment,
     /// `limits.min_result`
     MinResult,
+    /// `noise`
+    Noise,
     /// `limits.min_cell`
     MinCell,
     /// `limits.max_queries` and `limits.max_clients`
@@ -234,6 +236,11 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Whether this party pads what it brings to `limits.pad_to`.
     fn pads(&self, _spec: &JobSpec, _party: &str) -> bool {
         true
+    }
+
+    /// Whether those who do not learn hear something that follows from what is learned.
+    fn tells_all(&self, _spec: &JobSpec) -> bool {
+        false
     }
 
     /// Whether columns that a party gives reach whoever learns, row by row.

@@ -18,6 +18,7 @@ mod levels;
 pub mod memory;
 pub mod mesh;
 mod names;
+mod noise;
 mod part;
 mod protocol;
 pub mod quality;
@@ -48,6 +49,7 @@ pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all
 pub use known::KnownSizes;
 pub use levels::{Gathered, Levels};
 pub use names::Names;
+pub use noise::{NoiseBounds, NoiseSpec};
 pub use part::{PairContext, PartContext, PartyInput, Peers};
 pub use protocol::Protocol;
 pub use quality::{Quality, RowShare, Unusable};

@@ -11,8 +11,8 @@ use tacita_core::{Error, Level, Result, Security};
 
 use super::words::{maybe_from_word, maybe_seconds};
 use super::{
-    AlignWay, ItemKind, ItemsFrom, Job, MatchKey, Profiles, Protocol, Quality, Reveal, RowShare, Show, SliceRole,
-    Spread,
+    AlignWay, ItemKind, ItemsFrom, Job, MatchKey, NoiseSpec, Profiles, Protocol, Quality, Reveal, RowShare, Show,
+    SliceRole, Spread,
 };
 use crate::base::text::meant;
 use crate::identity::Fingerprint;
@@ -65,6 +65,8 @@ pub struct JobSpec {
     pub alignment: Option<AlignWay>,
     /// Number of decimals that numbers have; see [`JobSpec::decimals`] and [`JobSpec::summed_decimals`].
     pub scale: Option<u32>,
+    /// Noise that the numbers get that are revealed.
+    pub noise: Option<NoiseSpec>,
     /// Bounds that the parties agree on.
     pub limits: Limits,
     /// Whether those who learn hear how many rows each party could not use.
@@ -221,6 +223,7 @@ impl JobSpec {
             key: None,
             alignment: None,
             scale: None,
+            noise: None,
             limits: Limits::default(),
             quality: Quality::default(),
             clients: None,

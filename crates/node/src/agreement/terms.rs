@@ -57,6 +57,9 @@ impl Terms {
         for (name, value) in job.job.terms(job) {
             put(name, value);
         }
+        if let Some(noise) = &job.noise {
+            put("noise", noise.terms());
+        }
         let limits = &job.limits;
         let bounds = [
             ("max_rows", limits.max_rows),

@@ -345,6 +345,7 @@ impl Account {
             job: job.job.name().into(),
             id: job.id.clone(),
             protocol: protocol.to_owned(),
+            epsilon: job.noise.as_ref().map(|noise| noise.privacy()).transpose()?.map(|privacy| privacy.to_string()),
             parties: job.parties.names().into_iter().map(party).collect::<Result<_>>()?,
         })
     }

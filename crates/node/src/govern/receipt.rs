@@ -49,6 +49,9 @@ pub struct RunFacts {
     pub id: String,
     /// Protocol that was chosen.
     pub protocol: String,
+    /// Epsilon, or epsilon and delta, that the run is charged for the rows of each party from which another learns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<String>,
     /// The parties, in the order of the job file.
     pub parties: Vec<PartyFacts>,
 }

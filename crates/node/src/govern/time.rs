@@ -25,6 +25,11 @@ impl Day {
         Day(now.to_zoned(TimeZone::UTC).date())
     }
 
+    /// Returns the day so many days earlier, or the first one that there is.
+    pub fn before(self, days: u32) -> Day {
+        Day(self.0.saturating_sub(jiff::Span::new().days(days)))
+    }
+
     /// Returns the day so many days later, or the last one that there is.
     pub fn after(self, days: u32) -> Day {
         Day(self.0.saturating_add(jiff::Span::new().days(days)))

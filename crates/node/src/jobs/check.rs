@@ -55,6 +55,7 @@ impl JobSpec {
                 self.parties.0.iter().any(|(_, party)| party.show != Show::default()),
                 CommonKey::Show,
             ),
+            ("noise", self.noise.is_some(), CommonKey::Noise),
             ("limits.pad_to", limits.pad_to.is_some(), CommonKey::PadTo),
             ("limits.max_text", limits.max_text.is_some(), CommonKey::Gives),
             ("limits.min_result", limits.min_result.is_some(), CommonKey::MinResult),

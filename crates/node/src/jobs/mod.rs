@@ -8,6 +8,7 @@ pub mod dot;
 pub mod intersect;
 mod learned;
 mod limits;
+mod noise;
 pub mod numbers;
 pub mod on_disk;
 pub mod paillier;

@@ -15,7 +15,7 @@ use super::check::foreign;
 use super::{JOBS, Kind, ParseJob};
 use crate::agreement::words::{either, from_word};
 use crate::agreement::{
-    Admitted, AlignWay, Job, JobSpec, Limits, MatchKey, Member, Names, Parties, Protocol, Quality, Reveal,
+    Admitted, AlignWay, Job, JobSpec, Limits, MatchKey, Member, Names, NoiseSpec, Parties, Protocol, Quality, Reveal,
 };
 use crate::base::text::{meant, nearest, shown};
 use crate::base::text_file::read_text;
@@ -47,6 +47,8 @@ struct Common {
     alignment: Option<AlignWay>,
     #[serde(default)]
     scale: Option<u32>,
+    #[serde(default)]
+    noise: Option<NoiseSpec>,
     #[serde(default)]
     limits: Limits,
     #[serde(default, deserialize_with = "from_word")]
@@ -132,6 +134,7 @@ impl JobSpec {
             key: common.key,
             alignment: common.alignment,
             scale: common.scale,
+            noise: common.noise,
             limits: common.limits,
             quality: common.quality,
             clients: common.clients,

@@ -2,6 +2,7 @@
 //! program; and the opening of shares.
 
 mod hidden;
+mod noise;
 mod products;
 mod refused;
 mod shares;

@@ -135,6 +135,12 @@ const JOBS: &[(&str, &str)] = &[
         "dot of rows with profiles",
         "job = \"dot\"\ncolumn = [\"x\", \"y\"]\nrow_id = [\"id\", \"mail\"]\nreveal_to = [\"b\"]\n[key]\ncolumns = [\"mail\"]\nnormalize = [\"email\"]\nnulls = \"error\"\n[limits]\nmax_rows = 500",
     ),
+    ("dot with noise", "job = \"dot\"\nreveal_to = [\"a\"]\n[noise]\nepsilon = 0.5"),
+    (
+        "dot with Gaussian noise",
+        "job = \"dot\"\ncolumn = { a = \"x\", b = [\"y\", \"z\"] }\nbits = 8\nscale = 1\nrow_id = \"id\"\nreveal_to = [\"b\", \"a\"]\n\
+         noise = { epsilon = 1, delta = 1e-9, bounds = { a = [0, 12.5], b = [0, 1] } }",
+    ),
     ("dot by silent", "job = \"dot\"\nprotocol = \"ot\"\nextension = \"silent\"\nreveal_to = [\"a\"]"),
     ("dot by softspoken", "job = \"dot\"\nextension = \"softspoken-4\"\nreveal_to = [\"a\"]"),
     (
@@ -162,6 +168,10 @@ const JOBS: &[(&str, &str)] = &[
     ("shares compared", "job = \"shares\"\noperation = \"at_least:12.50\"\nreveal_to = [\"a\", \"b\"]"),
     ("rules", "job = \"rules\"\nmin_support = 0.07\nreveal_to = [\"a\", \"b\"]"),
     ("cross table", "job = \"crosstab\"\nrows = [\"x\"]\ncolumns = [\"y\"]\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "cross table with noise",
+        "job = \"crosstab\"\nrows = [\"x\"]\ncolumns = [\"y\"]\ncategories = { x = [\"m\", \"f\"], y = [\"p\", \"q\"] }\nnoise = { epsilon = 0.5 }\nreveal_to = [\"a\"]",
+    ),
     (
         "cross table of means",
         "job = \"crosstab\"\nrows = [\"x\", \"age\"]\ncolumns = \"y\"\nmeasure = \"mean:pay\"\nscale = 2\nrow_id = \"id\"\n\

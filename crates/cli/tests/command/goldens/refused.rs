@@ -12,7 +12,7 @@ use crate::goldens::{compare, jobs};
 const BASES: [&str; 6] = ["rows", "dot", "shares opened", "rules", "dot with clients", "keys of many"];
 
 /// Every key there is, and some that there are not.
-const KEYS: [&str; 67] = [
+const KEYS: [&str; 68] = [
     "job",
     "id",
     "protocol",
@@ -41,6 +41,7 @@ const KEYS: [&str; 67] = [
     "row_id",
     "alignment",
     "limits.blur",
+    "noise.epsilon",
     "bits",
     "signed",
     "scale",
@@ -184,6 +185,21 @@ const TOGETHER: &[(&str, &[(&str, &str)])] = &[
     ("rules", &[("row_id", "\"id\""), ("protocol", "\"gm-bloom\""), ("reveal", "\"counts\""), ("density", "0.2")]),
     ("dot", &[("row_id", "\"id\""), ("alignment", "\"rows\""), ("limits.blur", "128")]),
     ("rules", &[("row_id", "\"id\""), ("bins", "{ age = 4 }")]),
+    ("dot with noise", &[("reveal", "\"shares\"")]),
+    ("dot with noise", &[("protocol", "\"lattice\"")]),
+    ("dot with noise", &[("limits.max_null", "0")]),
+    ("dot with noise", &[("quality", "\"told\"")]),
+    ("dot with noise", &[("row_id", "\"id\""), ("limits.blur", "128")]),
+    ("dot with noise", &[("parties.c", "{}")]),
+    ("dot with noise", &[("bits", "32"), ("noise.epsilon", "21")]),
+    ("dot with noise", &[("noise.delta", "0.5")]),
+    ("dot with noise", &[("noise.bounds", "[0, 2]")]),
+    ("dot with noise", &[("noise.bounds", "[1, 0]")]),
+    ("dot with noise", &[("noise.bounds", "{ c = [0, 1] }")]),
+    ("dot with noise", &[("noise.bounds", "[1]")]),
+    ("dot with noise", &[("modulus", "\"10\"")]),
+    ("dot with clients", &[("noise", "{ epsilon = 1 }")]),
+    ("rules", &[("noise", "{ epsilon = 1 }")]),
     ("dot", &[("limits.pad_to", "10")]),
     ("dot in shares", &[("limits.min_result", "10")]),
     ("dot", &[("parties", "{ value = {}, b = {} }"), ("reveal_to", "[\"b\"]")]),

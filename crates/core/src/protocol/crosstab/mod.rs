@@ -34,8 +34,8 @@ use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
 use crate::role::Side;
 use crate::session::Session;
 
-/// Returns for each cell whether it stays closed, from a party's shares of the counts: all cells of the first party's
-/// first category, then those of the next. Both parties learn that, and nothing else.
+/// Returns for each cell whether it stays closed, from a party's shares of the counts, with noise if they have any: all
+/// cells of the first party's first category, then those of the next. Both parties learn that, and nothing else.
 ///
 /// Errors: the shares are not those of such a table; the channel's; the peer's.
 pub fn closed(
@@ -67,7 +67,9 @@ pub fn first_over(
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
 ) -> Result<Vec<bool>> {
-    decide(counts, params, &mut First(ot), channel, rng)
+    // Of numbers that noise may make negative, one party raises its shares.
+    let raised = counts.plus(&vec![params.tail.into(); counts.len()]);
+    decide(&raised, params, &mut First(ot), channel, rng)
 }
 
 /// The other side of [`first_over`].
@@ -94,8 +96,7 @@ fn decide(
     if let Some(answer) = params.known() {
         return Ok(vec![answer; params.cells()]);
     }
-    let (bound, minimum) = (params.rows as u128, params.minimum.into());
-    let large = at_least::shared(counts, bound, minimum, party, channel, rng)?;
+    let large = at_least::shared(counts, params.bound(), params.threshold(), party, channel, rng)?;
     let mut gates = SharedGates { party, channel, rng };
     let small = gates.not(&large);
     let closed = closing(&small, [params.first, params.second], &mut gates)?;

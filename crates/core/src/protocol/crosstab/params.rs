@@ -22,6 +22,8 @@ pub struct Params {
     pub second: usize,
     /// The least count that may be opened. 0 opens all.
     pub minimum: u64,
+    /// Counts have noise from -`tail` to `tail`; 0 without noise.
+    pub tail: u64,
 }
 
 impl Params {
@@ -45,9 +47,19 @@ impl Params {
         self.first * self.second
     }
 
-    /// Returns the modulus of shares of counts: more than twice the number of rows.
+    /// The largest number that is compared: a count with noise, raised by the largest noise so that none is negative.
+    pub(super) fn bound(&self) -> u128 {
+        self.rows as u128 + 2 * u128::from(self.tail)
+    }
+
+    /// The least number that is open, of those.
+    pub(super) fn threshold(&self) -> u128 {
+        u128::from(self.minimum) + u128::from(self.tail)
+    }
+
+    /// Returns the modulus of shares of counts: more than twice the largest number that is compared.
     pub fn modulus(&self) -> Result<Modulus> {
-        Modulus::power_of_two(usize::BITS - self.rows.leading_zeros() + 1)
+        Modulus::power_of_two(u128::BITS - self.bound().leading_zeros() + 1)
     }
 
     /// Whether all cells close, if public values alone say so: then no message travels.
@@ -55,7 +67,7 @@ impl Params {
         match self.minimum {
             0 => Some(false),
             _ if self.cells() == 0 => Some(false),
-            minimum if minimum > self.rows as u64 => Some(true),
+            _ if self.threshold() > self.bound() => Some(true),
             _ => None,
         }
     }
@@ -74,7 +86,7 @@ impl Params {
         if self.known().is_some() {
             return Ok(0);
         }
-        let compared = at_least::Params::new(self.cells(), self.modulus()?, self.rows as u128, self.minimum.into())?;
+        let compared = at_least::Params::new(self.cells(), self.modulus()?, self.bound(), self.threshold())?;
         let compared =
             if with_transfers == 1 { compared.bytes_sent_by(side) } else { compared.bytes_sent_over_by(side) };
         let transfers = at_least::Params::transfers()?;
@@ -104,7 +116,7 @@ impl Params {
         if self.known().is_some() {
             return Ok(0);
         }
-        let compared = at_least::Params::new(self.cells(), self.modulus()?, self.rows as u128, self.minimum.into())?;
+        let compared = at_least::Params::new(self.cells(), self.modulus()?, self.bound(), self.threshold())?;
         // Corrections, tables, and an exchange.
         Ok(compared.rounds() + 3 * self.layers()?.len() as u32)
     }

@@ -136,6 +136,20 @@ impl Columns {
         self.columns.push(Column::Bits(bits));
     }
 
+    /// The same columns with each value in place of which a bound stands that it is beyond.
+    ///
+    /// # Panics
+    ///
+    /// If the bounds are no integers of the columns.
+    pub fn clipped(&self, (low, high): (i64, i64)) -> Columns {
+        let mut clipped = Columns::new(self.integers, self.rows);
+        for column in 0..self.count() {
+            let values = (0..self.rows).map(|row| self.value(column, row).clamp(low, high));
+            clipped.columns.push(Column::new(self.integers, self.rows, values));
+        }
+        clipped
+    }
+
     /// The same columns with these rows, in this order.
     ///
     /// # Panics

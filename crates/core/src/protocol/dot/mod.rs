@@ -156,6 +156,22 @@ impl ProductRange {
         Ok(range)
     }
 
+    /// The range of the same numbers with noise from -`tail` to `tail`: signed.
+    ///
+    /// Errors ([`Error::Input`]): no modulus holds them.
+    pub fn widened(&self, tail: u128) -> Result<ProductRange> {
+        let too_long = || {
+            Error::Input(
+                "noise: products with it may need more than 127 bits: agree on narrower bounds or fewer bits".into(),
+            )
+        };
+        let tail = i128::try_from(tail).map_err(|_| too_long())?;
+        let ends = self.ends.0.checked_sub(tail).zip(self.ends.1.checked_add(tail)).ok_or_else(too_long)?;
+        let range = ProductRange { ends, signed: true };
+        range.modulus().map_err(|_| too_long())?;
+        Ok(range)
+    }
+
     /// The smallest and the largest.
     pub fn ends(&self) -> (i128, i128) {
         self.ends

@@ -77,6 +77,17 @@ impl Shares {
         Shares { modulus: self.modulus, values: vec![sum] }
     }
 
+    /// Returns this party's share of all numbers with these integers added: noise.
+    ///
+    /// # Panics
+    ///
+    /// If there are more or fewer of them.
+    pub fn plus(&self, integers: &[i128]) -> Shares {
+        assert_eq!(self.len(), integers.len(), "one integer for each number");
+        let sum = |(&value, &integer)| self.modulus.add(value, self.modulus.residue(integer));
+        Shares { modulus: self.modulus, values: self.values.iter().zip(integers).map(sum).collect() }
+    }
+
     /// The numbers, given the other party's shares: residues.
     ///
     /// # Panics

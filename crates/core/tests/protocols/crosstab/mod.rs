@@ -24,7 +24,7 @@ pub(crate) struct Table {
 impl Table {
     fn new(counts: Vec<u64>, [first, second]: [usize; 2], minimum: u64) -> Table {
         let rows = counts.iter().sum::<u64>() as usize;
-        Table { counts, params: Params { rows, first, second, minimum } }
+        Table { counts, params: Params { rows, first, second, minimum, tail: 0 } }
     }
 
     /// A random table: of many rows or few, with many empty cells or none.

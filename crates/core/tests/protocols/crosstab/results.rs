@@ -65,7 +65,7 @@ fn every_pattern_of_small_cells() {
 
 #[test]
 fn tables_that_are_too_large_are_refused() {
-    let params = |first, second| Params { rows: 10, first, second, minimum: 5 };
+    let params = |first, second| Params { rows: 10, first, second, minimum: 5, tail: 0 };
     assert!(params(1 << 7, MAX_CELLS >> 7).check().is_ok());
     for (first, second) in [(1 << 7, (MAX_CELLS >> 7) + 1), (usize::MAX, 2), (1 << 40, 1 << 40)] {
         assert!(matches!(params(first, second).check(), Err(Error::Input(_))));

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tacita_core::primitive::noise::PrivacyLoss;
 
+use super::loss::ChargedLoss;
 use crate::agreement::{JobSpec, Terms};
 use crate::govern::columns::UsedColumns;
 use crate::govern::difference::{EarlierAnswer, RowComparison, RowSketches};
@@ -65,6 +67,9 @@ pub struct Begun {
     pub terms: Value,
     /// Version of this program.
     pub version: String,
+    /// Privacy loss of the own rows, in a job with noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<ChargedLoss>,
     /// The rule of the policy that allowed the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
@@ -142,6 +147,7 @@ impl Begun {
             columns: UsedColumns::of(job, me).all().into_iter().collect(),
             terms: terms.json().clone(),
             version: env!("CARGO_PKG_VERSION").into(),
+            loss: job.privacy_loss(me).ok().flatten().map(ChargedLoss),
             policy: None,
             approvals: Vec::new(),
         }
@@ -223,5 +229,15 @@ impl History for Vec<LedgerEntry> {
     fn runs_approved_by(&self, approval: &str) -> u64 {
         let used = |entry: &&LedgerEntry| entry.begun.approvals.iter().any(|used| used == approval);
         self.iter().filter(used).filter(|entry| entry.may_reveal()).count() as u64
+    }
+
+    fn loss(&self, peer: Option<&Fingerprint>, since: Option<Day>) -> PrivacyLoss {
+        let peer = peer.map(Fingerprint::to_string);
+        let with = |entry: &&LedgerEntry| peer.is_none() || entry.begun.peers.values().any(|pin| *pin == peer);
+        // A run that was not refused tells by its end alone whether a table could be read as it was agreed.
+        let counted = self.iter().filter(with).filter(|entry| entry.outcome() != REFUSED);
+        let counted = counted.filter(|entry| since.is_none_or(|since| entry.begun.time.day() >= since));
+        let losses = counted.filter_map(|entry| entry.begun.loss);
+        losses.fold(PrivacyLoss::default(), |sum, ChargedLoss(loss)| sum.and(loss))
     }
 }

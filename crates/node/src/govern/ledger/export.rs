@@ -13,8 +13,21 @@ pub fn json(entries: &[LedgerEntry]) -> Result<String> {
     Ok(text + "\n")
 }
 
-const COLUMNS: [&str; 12] =
-    ["entry", "time", "outcome", "job", "id", "peers", "learned", "rows", "result", "policy", "agreement", "why"];
+const COLUMNS: [&str; 13] = [
+    "entry",
+    "time",
+    "outcome",
+    "job",
+    "id",
+    "peers",
+    "learned",
+    "rows",
+    "result",
+    "policy",
+    "agreement",
+    "why",
+    "loss",
+];
 
 /// Returns all entries as CSV, a row each.
 pub fn csv(entries: &[LedgerEntry]) -> Result<String> {
@@ -53,7 +66,7 @@ fn plain(cell: String) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}") } else { cell }
 }
 
-fn cells(entry: &LedgerEntry) -> [String; 12] {
+fn cells(entry: &LedgerEntry) -> [String; 13] {
     let LedgerEntry { begun, ended, .. } = entry;
     let named = |(name, pin): (&String, &Option<String>)| format!("{name} {}", pin.as_deref().unwrap_or("unknown"));
     let peers: Vec<_> = begun.peers.iter().map(named).collect();
@@ -72,5 +85,6 @@ fn cells(entry: &LedgerEntry) -> [String; 12] {
         begun.policy.clone().unwrap_or_default(),
         begun.agreement.clone(),
         ended.and_then(|ended| ended.why.clone()).unwrap_or_default(),
+        begun.loss.map_or_else(String::new, |loss| loss.to_string()),
     ]
 }

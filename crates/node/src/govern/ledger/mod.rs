@@ -15,6 +15,7 @@
 mod chain;
 mod entry;
 pub mod export;
+mod loss;
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -37,6 +38,7 @@ use crate::identity::Identity;
 use crate::store::seal::{self, SealKey, SealedReader};
 
 pub use entry::{Begun, Ended, LedgerEntry};
+pub use loss::ChargedLoss;
 
 /// Name of the ledger in the directory of an identity.
 pub const LEDGER_FILE: &str = "ledger";

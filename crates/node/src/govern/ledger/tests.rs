@@ -24,6 +24,48 @@ fn begun(id: &str) -> Begun {
     Begun::of(&job(id), "a", UtcTime::now())
 }
 
+/// Runs with noise are charged when they begin, and stay charged once the parties have agreed, however they end.
+#[test]
+fn losses_are_charged_before_anything_is_sent_and_never_returned() {
+    let (home, identity) = (tempfile::tempdir().unwrap(), identity());
+    let ledger = Ledger::open(home.path(), &identity).unwrap();
+    let peer: crate::identity::Fingerprint = PIN.parse().unwrap();
+    let text = format!(
+        "job = \"dot\"\nid = \"n\"\nreveal_to = [\"b\"]\nnoise = {{ epsilon = 0.5, delta = 1e-9 }}\n[parties.a]\n[parties.b]\nidentity = \"{PIN}\"\n"
+    );
+    let begun = |me: &str| Begun::of(&JobSpec::parse(&text, false).unwrap(), me, UtcTime::now());
+    let spent = || {
+        let entries = ledger.read().unwrap().entries;
+        let loss = entries.loss(Some(&peer), Some(Day::today()));
+        assert_eq!(loss, entries.loss(None, None));
+        assert_eq!(entries.loss(Some(&identity.fingerprint()), None), Default::default());
+        assert_eq!(entries.loss(None, Some(Day::today().after(1))), Default::default());
+        (loss.epsilon, loss.delta)
+    };
+    let failed = || Ended { time: UtcTime::now(), outcome: "failed".into(), ..Ended::default() };
+    let first = ledger.begin(begun("a"), allowed).unwrap();
+    assert_eq!(spent(), (500_000, 1_000_000_000));
+    ledger.end(first.entry, failed()).unwrap();
+    assert_eq!(spent(), (0, 0), "the parties had not agreed");
+    let second = ledger.begin(begun("a"), allowed).unwrap();
+    ledger.agreed(second.entry, Receipts::default()).unwrap();
+    ledger.end(second.entry, failed()).unwrap();
+    assert_eq!(spent(), (500_000, 1_000_000_000));
+    // What is being run counts for the next one.
+    let seen = std::cell::Cell::new(0);
+    ledger.begin(begun("a"), allowed).unwrap();
+    let look = |history: &dyn History| {
+        seen.set(history.loss(Some(&peer), None).epsilon);
+        Ok(None)
+    };
+    ledger.begin(begun("a"), look).unwrap();
+    assert_eq!((seen.get(), spent().0), (1_000_000, 1_500_000));
+    let csv = export::csv(&ledger.read().unwrap().entries).unwrap();
+    assert!(csv.contains("\"epsilon 0.5, delta 0.000000001, rho 0.0029"), "{csv}");
+    // The party that alone learns loses nothing.
+    assert_eq!(begun("b").loss, Some(ChargedLoss(Default::default())));
+}
+
 fn allowed(_: &dyn History) -> Result<Option<Allowed>> {
     Ok(None)
 }

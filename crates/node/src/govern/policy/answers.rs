@@ -1,10 +1,9 @@
 //! Limits on exact answers about nearly the same rows.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Policy, Rule};
-use crate::agreement::{JobSpec, Terms};
+use crate::agreement::JobSpec;
 use crate::base::text::{counted, shown};
 use crate::identity::Fingerprint;
 
@@ -78,16 +77,14 @@ impl Answers for Uncountable {
 }
 
 /// Returns the other parties that learn something exact about the rows of `me`: those who learn the result, and, where
-/// rows are aligned by ids, all, since each learns at least how many are common. A result with noise is not exact.
+/// rows are aligned by ids, all, since each learns at least how many are common. A result with noise is not exact, but
+/// how many are common is.
 pub fn informed<'a>(job: &'a JobSpec, me: &str) -> Vec<&'a str> {
-    if !Terms::of(job).json().get("noise").is_none_or(Value::is_null) {
-        return Vec::new();
-    }
     if job.job.served().is_some() {
         return job.reveal_to.iter().map(String::as_str).filter(|name| *name != me).collect();
     }
     let aligned = job.job.alignment(job).is_some();
-    job.others(me).into_iter().filter(|name| aligned || job.learns(name)).collect()
+    job.others(me).into_iter().filter(|name| aligned || job.noise.is_none() && job.learns(name)).collect()
 }
 
 impl Policy {

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use tacita_core::primitive::noise::PrivacyLoss;
 use tacita_core::{Error, Result};
 use toml::Spanned;
 
@@ -43,6 +44,9 @@ pub trait History {
 
     /// Returns the number of such runs that an approval was used for.
     fn runs_approved_by(&self, approval: &str) -> u64;
+
+    /// Returns the privacy loss of such runs together: with a peer, or with all; on a day (UTC) and after it, or ever.
+    fn loss(&self, peer: Option<&Fingerprint>, since: Option<Day>) -> PrivacyLoss;
 }
 
 /// The history of a party that has none.
@@ -59,6 +63,10 @@ impl History for NoHistory {
 
     fn runs_approved_by(&self, _: &str) -> u64 {
         0
+    }
+
+    fn loss(&self, _: Option<&Fingerprint>, _: Option<Day>) -> PrivacyLoss {
+        PrivacyLoss::default()
     }
 }
 
@@ -150,8 +158,15 @@ impl Policy {
         tried.one_of(&rule.levels, "levels", [job.level.name()]);
         // Which rows are common is a result of its own.
         let limits_results = if rule.reveal.is_some() { &rule.reveal } else { &rule.reveal_to };
+        let budget = if rule.epsilon.is_some() { &rule.epsilon } else { &rule.epsilon_in_all };
         match &rule.alignment {
             Some(_) => tried.one_of(&rule.alignment, "alignment", aligned),
+            None if budget.is_some() => tried.key_if(budget, |_| {
+                let way = aligned?;
+                Some(format!(
+                    "alignment: noise does not hide which or how many rows are common: alignment = [\"{way}\"] in the rule would allow that"
+                ))
+            }),
             None => tried.key_if(limits_results, |_| {
                 let shows = aligned == Some(AlignWay::Rows.name());
                 let why = "alignment: the job shows which rows are common: alignment = [\"rows\"] in the rule would allow that";
@@ -195,6 +210,8 @@ impl Policy {
                 format!("refusals_per_day: {} was refused {} today (UTC)", shown(name), counted(*most, "time"))
             })
         });
+        tried.key_if(&rule.epsilon, |bound| rule.overspent_with_a_peer(bound, question));
+        tried.key_if(&rule.epsilon_in_all, |bound| rule.overspent_in_all(bound, question));
         tried.key_if(&rule.min_difference, |_| None);
         tried.key_if(&rule.exact_answers, |limits| self.beyond(limits, rule, (job, me), question.answers));
         let mut approvals = Vec::new();

@@ -6,6 +6,7 @@
 //! that cannot be read refuses everything, too.
 
 mod answers;
+mod budget;
 mod check;
 mod draft;
 
@@ -18,7 +19,7 @@ use serde::Deserialize;
 use tacita_core::{Error, Level, Result, Security};
 use toml::Spanned;
 
-use crate::agreement::AlignWay;
+use crate::agreement::{AlignWay, WrittenNumber};
 use crate::base::text::shown;
 use crate::base::text_file::read_text;
 use crate::govern::time::Day;
@@ -102,6 +103,10 @@ struct Rule {
     refusals_per_day: Option<Spanned<u64>>,
     min_difference: Option<Spanned<u64>>,
     exact_answers: Option<Spanned<AnswerLimits>>,
+    epsilon: Option<Spanned<WrittenNumber>>,
+    epsilon_in_all: Option<Spanned<WrittenNumber>>,
+    delta: Option<Spanned<WrittenNumber>>,
+    days: Option<Spanned<u32>>,
     approve: Option<Spanned<u64>>,
     approvers: Option<Spanned<Vec<Fingerprint>>>,
 }
@@ -190,6 +195,7 @@ impl Policy {
         self.check_words(&rule.levels, "levels", |word| word.parse::<Level>().is_ok())?;
         self.check_words(&rule.alignment, "alignment", |word| word.parse::<AlignWay>().is_ok())?;
         self.check_answers(rule)?;
+        self.check_budget(rule)?;
         let Some(approve) = rule.approve.as_ref().filter(|approve| *approve.get_ref() > 0) else {
             let say = "approvers: say how many of them have to approve, as in approve = 1";
             return rule.approvers.as_ref().map_or(Ok(()), |listed| Err(self.fault(listed, say)));

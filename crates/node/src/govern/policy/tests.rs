@@ -1,5 +1,6 @@
 use jiff::Timestamp;
 use proptest::prelude::*;
+use tacita_core::primitive::noise::{Privacy, PrivacyLoss};
 
 use super::super::approval::Approval;
 use super::super::time::Day;
@@ -49,6 +50,75 @@ impl History for Runs {
 
     fn runs_approved_by(&self, _: &str) -> u64 {
         self.0
+    }
+
+    /// Each run has cost epsilon 0.5, half of them with B.
+    fn loss(&self, peer: Option<&Fingerprint>, since: Option<Day>) -> PrivacyLoss {
+        let one: PrivacyLoss = Privacy::new("0.5", None).unwrap().into();
+        let counted = match (peer, since) {
+            (_, Some(day)) if day > Day::of(noon()).before(1) => 0,
+            (Some(peer), _) if peer.to_string() != B => 0,
+            (Some(_), _) => self.0 / 2,
+            (None, _) => self.0,
+        };
+        (0..counted).fold(PrivacyLoss::default(), |sum, _| sum.and(one))
+    }
+}
+
+/// A budget counts earlier runs and this one, of one peer or of all, at its delta and within its days.
+#[test]
+fn budgets_bound_the_loss_of_all_runs_together() {
+    let noisy = unmapped("job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\nnoise = { epsilon = 0.5 }\n");
+    let rule = |keys: &str| policy(&format!("[[allow]]\npeers = [\"{B}\"]\n{keys}\n"));
+    for (keys, runs, why) in [
+        ("epsilon = 0.5", 0, None),
+        (
+            "epsilon = 0.499999",
+            0,
+            Some("epsilon: with this run, runs with b would have used epsilon 0.5, and 0.499999"),
+        ),
+        ("epsilon = 1.5", 4, None),
+        ("epsilon = 1.4", 4, Some("runs with b would have used epsilon 1.5, and 1.4 is allowed")),
+        ("epsilon_in_all = 2.5", 4, None),
+        (
+            "epsilon_in_all = 2.4",
+            4,
+            Some("epsilon_in_all: with this run, runs with all peers would have used epsilon 2.5"),
+        ),
+        ("epsilon = 1.5\nepsilon_in_all = 2.4", 4, Some("epsilon_in_all")),
+        ("epsilon = 0.5\ndays = 1", 4, None),
+        ("epsilon = 0.5\ndays = 2", 4, Some("since 2026-11-22, and 0.5 is allowed")),
+        // 501 runs of rho = 0.125 are 62.625 + 2 sqrt(62.625 ln(10^6)) = 121.5.
+        ("epsilon = 122\ndelta = 1e-6", 1000, None),
+        ("epsilon = 121\ndelta = 1e-6", 1000, Some("would have used epsilon 121.")),
+        ("epsilon = 122", 1000, Some("would have used epsilon 250.5, and 122 is allowed")),
+    ] {
+        match (ask(&rule(keys), &noisy, &Runs(runs), &[]), why) {
+            (Ok(_), None) => {}
+            (Err(Error::Policy(text)), Some(why)) => assert!(text.contains(why), "{keys}: {text}"),
+            (found, _) => panic!("{keys}: {found:?}"),
+        }
+    }
+    // Exact numbers have no epsilon; who alone learns loses nothing.
+    let error = ask(&rule("epsilon = 100"), &job(JOB), &NoHistory, &[]).unwrap_err().to_string();
+    assert!(error.contains("epsilon: the job reveals numbers without noise"), "{error}");
+    let own = unmapped("job = \"dot\"\nid = \"t\"\nreveal_to = [\"a\"]\nnoise = { epsilon = 0.5 }\n");
+    ask(&rule("epsilon = 0"), &own, &NoHistory, &[]).unwrap();
+    let gaussian =
+        unmapped("job = \"dot\"\nid = \"t\"\nreveal_to = [\"b\"]\nnoise = { epsilon = 0.5, delta = 1e-6 }\n");
+    let error = ask(&rule("epsilon = 1"), &gaussian, &NoHistory, &[]).unwrap_err().to_string();
+    assert!(error.contains("a larger delta than allowed"), "{error}");
+    ask(&rule("epsilon = 0.5\ndelta = 1e-6"), &gaussian, &NoHistory, &[]).unwrap();
+    for (keys, words) in [
+        ("epsilon = -1", "epsilon: use a decimal"),
+        ("epsilon = 1\ndelta = 0.5", "delta: use a decimal up to 0.001"),
+        ("delta = 1e-6", "delta: it goes with epsilon"),
+        ("days = 3", "days: it goes with epsilon"),
+        ("epsilon = 1\ndays = 0", "days: use 1 or more"),
+    ] {
+        let text = format!("[[allow]]\npeers = [\"{B}\"]\n{keys}\n");
+        let error = Policy::parse(Path::new("policy.toml"), &text).unwrap_err().to_string();
+        assert!(error.contains(words), "{keys}: {error}");
     }
 }
 

@@ -11,7 +11,7 @@ fn identity(name: &str) -> Identity {
 fn facts(a: &Identity, b: &Identity) -> RunFacts {
     let parties = vec![PartyFacts::new("a", a.fingerprint(), true, 3), PartyFacts::new("b", b.fingerprint(), false, 4)];
     let [run, agreement, job, id, protocol] = ["00", "11", "intersect", "t", "vole"].map(str::to_owned);
-    RunFacts { run, agreement, job, id, protocol, parties }
+    RunFacts { run, agreement, job, id, protocol, epsilon: None, parties }
 }
 
 fn sign(by: &Identity, phase: Phase, [from, to]: [&str; 2], facts: &RunFacts) -> Receipt {

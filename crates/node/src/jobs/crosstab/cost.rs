@@ -8,6 +8,7 @@ use tacita_core::protocol::crosstab::Params;
 use tacita_core::protocol::dot::{Integers, Shape, reveal_bytes};
 use tacita_core::{Result, Side};
 
+use super::noise;
 use super::product::product;
 use super::spec::CrosstabJob;
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, RoleCost};
@@ -58,7 +59,7 @@ fn of_categories(
     each: usize,
     machine: &Calibration,
 ) -> Result<Cost> {
-    let params = Params { rows, first: each, second: each, minimum: job.min_cell() };
+    let params = Params { rows, first: each, second: each, minimum: job.min_cell(), tail: noise::tail(job)? };
     let shape = |integers| Shape { rows, first: each, second: each, integers };
     let mut products = vec![product(chosen, shape(Integers::BINARY), params.modulus()?)?];
     if job.measure().column().is_some() {

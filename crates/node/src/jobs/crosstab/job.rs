@@ -8,7 +8,7 @@ use tacita_core::{Level, Result, Security};
 
 use super::load::CrosstabInput;
 use super::spec::{Crosstab, CrosstabJob};
-use super::{cost, learned, product};
+use super::{cost, learned, noise, product};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad};
 use crate::agreement::{
@@ -92,8 +92,8 @@ impl Job for Crosstab {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Alignment, Key, MinCell, PadTo, Scale};
-        matches!(key, Alignment | Key | Scale | PadTo | MinCell)
+        use CommonKey::{Alignment, Key, MinCell, Noise, PadTo, Scale};
+        matches!(key, Alignment | Key | Scale | PadTo | MinCell | Noise)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -112,7 +112,13 @@ impl Job for Crosstab {
             );
         }
         self.of(spec).check_own()?;
+        noise::check(&self.of(spec))?;
         aligned::spec::check_alignment(spec, self.row_id.as_ref())
+    }
+
+    /// Both hear which cells close.
+    fn tells_all(&self, spec: &JobSpec) -> bool {
+        self.of(spec).min_cell() > 0
     }
 
     fn columns(&self, spec: &JobSpec, _party: &str) -> Vec<String> {
@@ -161,6 +167,8 @@ impl Job for Crosstab {
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
         let made = match (chosen.protocol, chosen.or, chosen.extension) {
             (_, _, Some(Extension::Silent)) => false,
+            (ot::PROTOCOL, None, Some(_)) if spec.noise.is_some() => true,
+            _ if spec.noise.is_some() => false,
             (ot::PROTOCOL, None, Some(_)) => spec.protocol == ot::PROTOCOL,
             (lattice::PROTOCOL, Some(ot::PROTOCOL), Some(_)) => spec.protocol.is_auto(),
             (lattice::PROTOCOL, None, None) => spec.protocol == lattice::PROTOCOL,

@@ -1,5 +1,6 @@
 //! Plain sentences on who learns what in a cross table: `docs/protocols/crosstab.md` says why.
 
+use super::noise;
 use super::spec::CrosstabJob;
 use crate::agreement::{Disclosure, KnownSizes};
 use crate::base::text::counted;
@@ -11,7 +12,8 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
     let enough = counted(least, "row");
     let mut learned = Vec::new();
     if job.learns(party) {
-        learned.push(format!("{party} learns in how many rows each open cell is."));
+        let noise = if job.noise.is_some() { ", plus noise" } else { "" };
+        learned.push(format!("{party} learns in how many rows each open cell is{noise}."));
         learned.push(format!("{party} learns the names of those of {peer}'s categories that have an open cell."));
         if let Some(column) = job.measure().column() {
             let column = column.escape_debug();
@@ -26,7 +28,13 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
             ),
         });
     }
+    learned.extend(noise::sentences(job, party));
     match least {
+        0 if job.noise.is_some() => learned.push("All cells are open: limits.min_cell is 0.".into()),
+        _ if job.noise.is_some() => learned.push(format!(
+            "{party} learns which cells are closed: those whose number with noise is below {least}, and others that are chosen by random \
+             numbers of categories."
+        )),
         0 => learned.push(format!(
             "All cells are open: limits.min_cell is 0. {party} can learn about few rows, or a single one."
         )),
@@ -62,7 +70,7 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
             ));
         }
     }
-    if least == 1 {
+    if least == 1 && job.noise.is_none() {
         learned.push(format!("{party} can learn about a single row: limits.min_cell is 1."));
     }
     learned.push(format!(
@@ -76,9 +84,10 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
 
 /// Returns the summary of who learns what, one entry for each result.
 pub(super) fn at_a_glance(job: &CrosstabJob<'_>) -> Vec<Disclosure> {
+    let noise = if job.noise.is_some() { ", with noise" } else { "" };
     let open = match job.min_cell() {
-        0 => "the count of each cell".to_owned(),
-        least => format!("counts of open cells, of at least {least}"),
+        0 => format!("the count of each cell{noise}"),
+        least => format!("counts of open cells, of at least {least}{noise}"),
     };
     let mut all = vec![Disclosure::new(job, open, |name| job.learns(name))];
     if job.min_cell() > 0 {

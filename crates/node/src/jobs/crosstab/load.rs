@@ -7,10 +7,12 @@ use tacita_core::protocol::dot::Columns;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
+use super::noise;
 use super::spec::{Crosstab, CrosstabJob};
 use crate::agreement::{Sizes, Source};
 use crate::jobs::intersect;
 use crate::jobs::limits::check_limits;
+use crate::jobs::noise::DrawnNoise;
 use crate::table::baskets::{self, Binning, ItemColumn};
 use crate::table::{RowCounts, Table, numbers};
 
@@ -28,6 +30,8 @@ pub struct CrosstabInput {
     /// The table with its ids, where rows are aligned by them.
     pub(super) ids: Option<Arc<intersect::Loaded>>,
     pub(super) sizes: Sizes,
+    /// Noise that this party adds; taken by the run that uses it.
+    pub(super) noise: DrawnNoise,
 }
 
 /// Whether a party has a column of the job. Of two that have one of the same name, the one that maps it means it.
@@ -93,6 +97,7 @@ impl CrosstabInput {
             rows,
             ids,
             sizes,
+            noise: noise::drawn(job, me)?,
         })
     }
 }

@@ -5,6 +5,7 @@ mod cost;
 mod job;
 mod learned;
 mod load;
+mod noise;
 mod output;
 mod page;
 mod product;
@@ -56,9 +57,10 @@ impl PartyInput for CrosstabInput {
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         let PairContext { job, me, agreed, allowed, secret, channel, rng } = run.pair()?;
+        let noise = self.noise.take();
         let own = self.own.clone();
         let job = &CrosstabJob { spec: job, own: &own };
-        let found = run::run(job, me, self, agreed, (allowed, secret), channel, rng)?;
+        let found = run::run(job, me, (self, noise), agreed, (allowed, secret), channel, rng)?;
         let known = KnownSizes { common: Some(found.common as u64), ..KnownSizes::of(agreed) };
         let learned = learned::crosstab(job, me, known);
         let table = found.table.map(Arc::new);
@@ -68,6 +70,10 @@ impl PartyInput for CrosstabInput {
             page,
             common,
             ..RunResult::new(agreed.chosen.protocol, learned, move || Ok(output::answer(table)))
+        };
+        let result = match noise::report(job)? {
+            Some(noise) => result.with("noise", noise)?,
+            None => result,
         };
         let [mine, theirs] = found.categories;
         result.with("categories", std::collections::BTreeMap::from([(me, mine), (job.peer_of(me), theirs)]))

@@ -7,8 +7,10 @@ use arrow_schema::{Field, Schema};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
+use super::noise;
 use super::spec::{COUNT, CellMeasure, CrosstabJob, MEAN, SUM};
 use crate::agreement::Answer;
+use crate::jobs::noise::ERROR_BAR;
 use crate::table::Table;
 use crate::table::numbers::decimal;
 
@@ -17,7 +19,7 @@ pub(super) struct Cell {
     /// The categories, by the columns of the job.
     pub(super) labels: Vec<String>,
     /// Number of rows, if it is open.
-    pub(super) count: Option<u64>,
+    pub(super) count: Option<i64>,
     /// Sum of the measure over these rows.
     pub(super) sum: Option<i128>,
 }
@@ -36,6 +38,8 @@ pub(super) struct CrossTable {
     pub(super) unnamed: bool,
     /// Number that cells have besides the count, if this party learns it, and its decimals.
     pub(super) measure: Option<(CellMeasure, u32)>,
+    /// Error bar of each count, if they have noise.
+    pub(super) within: Option<u64>,
 }
 
 impl CrossTable {
@@ -45,14 +49,22 @@ impl CrossTable {
         closed: usize,
         unnamed: bool,
         has_sums: bool,
-    ) -> CrossTable {
+    ) -> Result<CrossTable> {
         let by = job.by();
         let mut cells = cells;
         cells.sort_by_cached_key(|cell| {
             cell.labels.iter().zip(&by).map(|(label, column)| job.order(column, label)).collect::<Vec<_>>()
         });
         let measure = has_sums.then(|| (job.measure(), job.decimals()));
-        CrossTable { row_columns: job.row_columns(), by, cells, closed, unnamed, measure }
+        Ok(CrossTable {
+            row_columns: job.row_columns(),
+            by,
+            cells,
+            closed,
+            unnamed,
+            measure,
+            within: noise::within(job)?,
+        })
     }
 
     /// Number of open cells.
@@ -73,7 +85,7 @@ impl CrossTable {
             let labels = self.cells.iter().map(|cell| Some(cell.labels[at].as_str()).filter(|label| !label.is_empty()));
             columns.push((name.clone(), Arc::new(labels.collect::<StringArray>())));
         }
-        let counts = self.cells.iter().map(|cell| cell.count.map(|count| count as i64));
+        let counts = self.cells.iter().map(|cell| cell.count);
         columns.push((COUNT.into(), Arc::new(counts.collect::<Int64Array>())));
         if let Some((measure, decimals)) = &self.measure {
             let sums = || self.cells.iter().map(|cell| cell.sum);
@@ -99,10 +111,10 @@ impl CrossTable {
 pub(super) fn answer(table: Option<Arc<CrossTable>>) -> Answer {
     let Some(table) = table else { return Answer::Nothing };
     let (open, closed) = (table.open(), table.closed);
-    Answer::Tables {
-        json: json!({ "cells": open, "closed": closed }),
-        line: format!("cells {open}, closed {closed}"),
-        main: Box::new(move || table.table()),
-        beside: Vec::new(),
+    let (mut json, mut line) = (json!({ "cells": open, "closed": closed }), format!("cells {open}, closed {closed}"));
+    if let Some(within) = table.within {
+        json["within"] = within.into();
+        line = format!("{line}, each within {within} in {ERROR_BAR}");
     }
+    Answer::Tables { json, line, main: Box::new(move || table.table()), beside: Vec::new() }
 }

@@ -16,6 +16,7 @@ use super::tail::upper_tail;
 use crate::agreement::{JobSpec, KnownSizes, ResultPage};
 use crate::base::html::text;
 use crate::base::text::{count, counted};
+use crate::jobs::noise::ERROR_BAR;
 use crate::table::numbers::decimal;
 
 /// The most cells on a page: those of the first rows.
@@ -73,12 +74,12 @@ impl<'a> Grid<'a> {
 
     /// The count of a cell, if it is open. Categories of one party that stand in no row together have no cell, and no
     /// rows.
-    fn count(&self, row: usize, column: usize) -> Option<u64> {
+    fn count(&self, row: usize, column: usize) -> Option<i64> {
         self.cells.get(&(row, column)).map_or(Some(0), |cell| cell.count)
     }
 
     /// The sum of cells, if all are here and open.
-    fn total(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Option<u64> {
+    fn total(&self, rows: std::ops::Range<usize>, columns: std::ops::Range<usize>) -> Option<i64> {
         if self.partial {
             return None;
         }
@@ -86,22 +87,22 @@ impl<'a> Grid<'a> {
         cells.map(|(row, column)| self.count(row, column)).sum()
     }
 
-    fn row_total(&self, row: usize) -> Option<u64> {
+    fn row_total(&self, row: usize) -> Option<i64> {
         self.total(row..row + 1, 0..self.columns.len())
     }
 
-    fn column_total(&self, column: usize) -> Option<u64> {
+    fn column_total(&self, column: usize) -> Option<i64> {
         self.total(0..self.rows.len(), column..column + 1)
     }
 
-    fn all(&self) -> Option<u64> {
+    fn all(&self) -> Option<i64> {
         self.total(0..self.rows.len(), 0..self.columns.len())
     }
 
     /// Pearson's test of independence, over lines that are not empty.
     fn chi_square(&self) -> Option<ChiSquare> {
         let all = self.all()? as f64;
-        let lines = |count: usize, total: &dyn Fn(usize) -> Option<u64>| -> Option<Vec<(usize, f64)>> {
+        let lines = |count: usize, total: &dyn Fn(usize) -> Option<i64>| -> Option<Vec<(usize, f64)>> {
             let totals = (0..count).map(|line| Some((line, total(line)? as f64)));
             totals.filter(|line| line.is_none_or(|(_, total)| total > 0.0)).collect()
         };
@@ -175,6 +176,12 @@ impl ResultPage for ForReaders {
     }
 }
 
+/// Returns a count with a minus sign where noise has made it negative.
+fn signed(number: i64) -> String {
+    let minus = if number < 0 { "-" } else { "" };
+    format!("{minus}{}", count(number.unsigned_abs()))
+}
+
 fn label(labels: &[String]) -> String {
     let labels = labels.iter().map(|label| if label.is_empty() { "(none)".into() } else { text(label) });
     labels.collect::<Vec<String>>().join(", ")
@@ -182,7 +189,7 @@ fn label(labels: &[String]) -> String {
 
 fn heat_map(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
     let most = grid.cells.values().filter_map(|cell| cell.count).max().unwrap_or(0).max(1);
-    let total = |number: Option<u64>| format!("<td class=\"total\">{}</td>", number.map_or("-".into(), count));
+    let total = |number: Option<i64>| format!("<td class=\"total\">{}</td>", number.map_or("-".into(), signed));
     page.push_str("<div class=\"wide\"><table>\n<tr><th></th>");
     for labels in &grid.columns {
         let _ = write!(page, "<th scope=\"col\">{}</th>", label(labels));
@@ -193,8 +200,8 @@ fn heat_map(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
         for column in 0..grid.columns.len() {
             match grid.cells.get(&(row, column)).map(|cell| (cell, cell.count)) {
                 Some((cell, Some(number))) => {
-                    let heat = (number as u128 * 9).div_ceil(most.into());
-                    let _ = write!(page, "<td class=\"h{heat}\">{}{}</td>", count(number), measured(table, cell));
+                    let heat = (number.max(0) as u128 * 9).div_ceil(most as u128);
+                    let _ = write!(page, "<td class=\"h{heat}\">{}{}</td>", signed(number), measured(table, cell));
                 }
                 Some((_, None)) => page.push_str("<td class=\"closed\">closed</td>"),
                 None => page.push_str("<td></td>"),
@@ -216,6 +223,14 @@ fn measured(table: &CrossTable, cell: &Cell) -> String {
 }
 
 fn statistics(page: &mut String, table: &CrossTable, grid: &Grid<'_>) {
+    if let Some(within) = table.within {
+        let _ = writeln!(
+            page,
+            "<p>Counts have noise: before small cells close, each is within {} of the exact one in {ERROR_BAR}. Totals are off by more.</p>",
+            count(within)
+        );
+        return;
+    }
     if table.closed > 0 {
         page.push_str("<p>Chi-square and odds ratio are for tables without closed cells.</p>\n");
         return;

@@ -18,6 +18,7 @@ pub(super) fn choose(job: &CrosstabJob<'_>, sizes: &BTreeMap<String, Sizes>, net
     let (chosen, why) = match job.protocol {
         by_ot::PROTOCOL => (Chosen { extension, ..Chosen::only(by_ot::PROTOCOL) }, "the job names it"),
         by_lattice::PROTOCOL => (Chosen::only(by_lattice::PROTOCOL), "the job names it"),
+        _ if job.noise.is_some() => (Chosen { extension, ..Chosen::only(by_ot::PROTOCOL) }, "the one that adds noise"),
         _ => (
             Chosen { or: Some(by_ot::PROTOCOL), extension, ..Chosen::only(by_lattice::PROTOCOL) },
             "the faster of both for as many categories as there are, over this network",

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::categories::{self, Labels, OwnCategories};
 use super::load::{CrosstabInput, Owned};
+use super::noise;
 use super::output::{Cell, CrossTable};
 use super::product::product;
 use super::spec::CrosstabJob;
@@ -17,6 +18,7 @@ use crate::agreement::handshake::HandshakeResult;
 use crate::base::memory::Limit;
 use crate::jobs::aligned::{self, AlignedRows};
 use crate::jobs::dot::side;
+use crate::jobs::noise::{DrawnNoise, added};
 
 /// Advice where memory does not suffice.
 const FEWER: &str = "put numbers into bins, or name fewer columns";
@@ -76,7 +78,7 @@ impl Ownership {
 pub(super) fn run(
     job: &CrosstabJob<'_>,
     me: &str,
-    brought: &CrosstabInput,
+    (brought, drawn): (&CrosstabInput, DrawnNoise),
     agreed: &HandshakeResult,
     (allowed, secret): (Option<u64>, &[u8; 32]),
     channel: &mut Channel,
@@ -105,15 +107,16 @@ pub(super) fn run(
     let mine = side(job, me);
     let of_sides = |own: usize, theirs: usize| if mine == Side::First { [own, theirs] } else { [theirs, own] };
     let [first, second] = of_sides(own.labels.len(), theirs);
-    let params = Params { rows: rows.common(), first, second, minimum: job.min_cell() };
+    let params = Params { rows: rows.common(), first, second, minimum: job.min_cell(), tail: noise::tail(job)? };
     // Both know both numbers.
     params.check().map_err(|error| channel.conclude_for(error))?;
     let work = Work { job, me, agreed, params, rows: &rows, mine, allowed };
     work.check_memory(own.labels.len(), brought)?;
 
-    // 1. Shares of all counts. 2. Which cells close. 3. The counts of the others.
+    // 1. Shares of all counts, with noise. 2. Which cells close. 3. The counts of the others, with the same noise.
     let columns = own.columns(Integers::BINARY)?;
     let shares = work.products(columns, Integers::BINARY, params.modulus()?, "crosstab counts", channel, rng)?;
+    let shares = added(job, me, shares, drawn)?;
     let closed = crosstab::closed(mine, &shares, &params, &agreed.session, channel, rng)?;
     let (to_me, to_peer) = (job.learns(me), job.learns(job.peer_of(me)));
     let counts = crosstab::open(&shares, &closed, to_me, to_peer, channel)?;
@@ -140,6 +143,7 @@ pub(super) fn run(
 
     let found = Found { common: rows.common(), categories: [own.labels.len(), theirs], table: None };
     let Some(counts) = counts else { return Ok(found) };
+    let modulus = params.modulus()?;
     let mut peers: Vec<(Labels, Option<usize>)> = names.into_iter().zip(named.into_iter().map(Some)).collect();
     // Agreed categories are known by name, with or without an open cell.
     for labels in agreed_theirs.unwrap_or_default() {
@@ -154,13 +158,13 @@ pub(super) fn run(
             own_columns.iter().zip(own_labels).for_each(|((at, _), label)| labels[*at].clone_from(label));
             their_columns.iter().zip(their_labels).for_each(|((at, _), label)| labels[*at].clone_from(label));
             let at = other.map(|other| cell(one, other));
-            let count = at.and_then(|at| counts[at]).map(|count| count as u64);
+            let count = at.and_then(|at| counts[at]).map(|count| modulus.integer(count, true) as i64);
             let sum = at.and_then(|at| sums.as_ref()?.get(at).copied().flatten());
             cells.push(Cell { labels, count, sum });
         }
     }
     let unnamed = peers.len() < theirs;
-    let table = CrossTable::new(job, cells, closed.iter().filter(|closed| **closed).count(), unnamed, sums.is_some());
+    let table = CrossTable::new(job, cells, closed.iter().filter(|closed| **closed).count(), unnamed, sums.is_some())?;
     Ok(Found { table: Some(table), ..found })
 }
 

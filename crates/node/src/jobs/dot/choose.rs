@@ -16,8 +16,9 @@ pub(crate) fn choose_dot(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>, netw
     // Tables of another number of rows by position are refused later.
     let rows = most_rows(job, job.alignment().as_ref(), sizes).unwrap_or(shorter) as usize;
     let products = job.dot_shape(rows)?.products();
+    let usual = |method: &dyn DotPairMethod| !method.is_published() && (job.noise.is_none() || method.adds_noise());
     let named = |method: &&dyn DotPairMethod| {
-        if job.protocol.is_auto() { !method.is_published() } else { job.protocol == method.protocol() }
+        if job.protocol.is_auto() { usual(*method) } else { job.protocol == method.protocol() }
     };
     let ways = |method: &'static dyn DotPairMethod| {
         let ways = method.ways(job, products).into_iter();

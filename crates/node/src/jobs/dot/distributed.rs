@@ -24,6 +24,9 @@ pub fn in_buckets(job: &DotJob<'_>) -> Result<JobSpec> {
     if job.parties.0.len() > 2 {
         return bad("it is among more than two");
     }
+    if job.noise.is_some() {
+        return bad("each bucket would need noise of its own: leave `noise` out");
+    }
     aligned::spec::refuse_hidden_in_buckets(job.alignment().as_ref())?;
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(

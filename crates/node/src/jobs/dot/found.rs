@@ -6,6 +6,7 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::{Shares, reveal};
 
 use crate::agreement::{Answer, Deferred};
+use crate::jobs::dot::noise;
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::numbers::{self, ShareFile, Value};
 
@@ -27,7 +28,7 @@ pub(crate) enum Outcome {
 }
 
 pub(crate) fn open(job: &DotJob<'_>, me: &str, shares: &Shares, channel: &mut Channel) -> Result<Outcome> {
-    let (modulus, signed) = (shares.modulus(), job.integers()?.signed());
+    let (modulus, signed) = (shares.modulus(), job.integers()?.signed() || job.noise.is_some());
     let numbers = reveal(shares, job.learns(me), job.learns(job.peer_of(me)), channel)?;
     Ok(match numbers {
         None => Outcome::Nothing,
@@ -43,10 +44,11 @@ impl Outcome {
             Outcome::Shares(file) => Box::new(move || Ok(Answer::Share { numbers: file.count(), file: file.text()? })),
             Outcome::Values(values) => {
                 let (value, min_result) = (Value::of_job(job, values), job.limits.min_result);
+                let within = noise::within(job);
                 Box::new(move || {
                     Ok(match min_result.filter(|limit| value.is_below(*limit)) {
                         Some(limit) => Answer::below("value", limit),
-                        None => numbers::answer(vec![value]),
+                        None => numbers::answer(vec![value], within?),
                     })
                 })
             }

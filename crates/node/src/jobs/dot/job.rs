@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::methods::{self, ProtocolKeys};
 use super::spec::{ColumnNames, Dot, DotJob};
-use super::{DotInput, density, distributed, learned, mesh};
+use super::{DotInput, density, distributed, learned, mesh, noise};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
@@ -94,8 +94,8 @@ impl Job for Dot {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Alignment, Key, MinResult, PadTo, Roles, Scale};
-        matches!(key, Alignment | Key | Roles | Scale | PadTo | MinResult)
+        use CommonKey::{Alignment, Key, MinResult, Noise, PadTo, Roles, Scale};
+        matches!(key, Alignment | Key | Roles | Scale | PadTo | MinResult | Noise)
     }
 
     fn warnings(&self, spec: &JobSpec) -> Vec<String> {
@@ -127,6 +127,7 @@ impl Job for Dot {
         };
         methods::check(spec, &keys)?;
         spec.check_scale()?;
+        noise::check(&job)?;
         if spec.reveal == Reveal::Shares && spec.limits.min_result.is_some() {
             return bad("limits.min_result: shares have no value yet; put the limit into the job that opens them");
         }
@@ -194,7 +195,8 @@ impl Job for Dot {
         let job = self.of(spec);
         let made = methods::named(chosen.protocol).is_some_and(|method| {
             let open = spec.protocol == chosen.protocol || !method.is_published();
-            open && chosen.or.is_none() && method.allows(&job, chosen.extension)
+            let noisy = spec.noise.is_none() || method.adds_noise();
+            open && noisy && chosen.or.is_none() && method.allows(&job, chosen.extension)
         });
         let aligned = aligned::allows(job.alignment().as_ref(), chosen);
         let among = self.topology(spec) != Topology::Mesh || matches!(chosen.extension, Some(Extension::SoftSpoken(_)));

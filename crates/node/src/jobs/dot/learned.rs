@@ -4,7 +4,7 @@ use crate::agreement::{AlignWay, Chosen, Disclosure, KnownSizes, Reveal};
 use crate::base::text::count;
 use crate::jobs::aligned::learned::{density, of_rows, rows_at_a_glance};
 use crate::jobs::dot::spec::DotJob;
-use crate::jobs::dot::{methods, side};
+use crate::jobs::dot::{methods, noise, side};
 use crate::jobs::learned::filtered;
 
 /// Clause on the products that are known without being learned.
@@ -60,17 +60,21 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
             );
         }
         _ if job.learns(party) => {
-            learned.push(format!("{party} learns {products}."));
-            learned.push(format!(
+            let noise = if job.noise.is_some() { ", plus noise" } else { "" };
+            learned.push(format!("{party} learns {products}{noise}."));
+            learned.extend(noise::sentences(job, party));
+            let single = (job.noise.is_none()).then(|| format!(
                 "{party} can learn single numbers of {peer}'s by the choice of its own. An example is the number in one row, if its own \
                  number there is the only one that is not 0. Nothing checks what numbers a party brings."
             ));
+            learned.extend(single);
             learned.extend(filtered(job, party, "value"));
         }
         _ => learned.push(format!("{party} learns no product{ZEROS}.")),
     }
     if job.learns(party)
         && job.reveal != Reveal::Shares
+        && job.noise.is_none()
         && alignment.as_ref().is_some_and(|it| it.way == AlignWay::Hidden)
     {
         learned.push(format!(
@@ -99,7 +103,8 @@ pub(crate) fn at_a_glance(job: &DotJob<'_>) -> Vec<Disclosure> {
     if job.parties.names().into_iter().any(tells) {
         all.push(Disclosure::new(job, "much of each product, from its part", tells));
     } else {
-        all.push(Disclosure::new(job, "the scalar products", |name| job.learns(name) && !in_shares));
+        let what = if job.noise.is_some() { "the scalar products, with noise" } else { "the scalar products" };
+        all.push(Disclosure::new(job, what, |name| job.learns(name) && !in_shares));
     }
     all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
     all

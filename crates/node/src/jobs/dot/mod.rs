@@ -10,6 +10,7 @@ mod job;
 pub mod learned;
 pub mod mesh;
 pub mod methods;
+pub(crate) mod noise;
 pub mod pool;
 mod run;
 pub mod spec;
@@ -24,6 +25,7 @@ use crate::agreement::{Chosen, JobSpec, PartContext, PartyInput, PoolPlace, RunR
 use crate::jobs::aligned::cost::most_rows;
 use crate::jobs::dot::pool::EncryptionPool;
 use crate::jobs::limits::check_limits;
+use crate::jobs::noise::DrawnNoise;
 use crate::jobs::{aligned, intersect};
 use crate::table::{RowCounts, Table, numbers};
 
@@ -42,6 +44,8 @@ pub struct DotInput {
     sizes: Sizes,
     /// Encryptions that were made in advance.
     pool: Option<EncryptionPool>,
+    /// Noise that this party adds; taken by the run that uses it.
+    noise: DrawnNoise,
 }
 
 impl DotInput {
@@ -54,6 +58,7 @@ impl DotInput {
         };
         // Products that are too long are refused before others are met.
         job.range(table.rows())?;
+        let noise = noise::drawn(job, me)?;
         let Some(alignment) = job.alignment() else {
             refuse_blank_line(&table)?;
             let columns = read_columns(job, me, &table, |_| true)?;
@@ -61,7 +66,7 @@ impl DotInput {
             let rows = RowCounts { read: table.rows(), items: table.rows(), ..RowCounts::default() };
             let sizes = Sizes { items: table.rows() as u64, ..Sizes::default() };
             check_limits(job, me, table.source(), &mut sizes.clone())?;
-            return Ok(DotInput { own: job.own.clone(), columns, rows, ids: None, sizes, pool });
+            return Ok(DotInput { own: job.own.clone(), columns, rows, ids: None, sizes, pool, noise });
         };
         let loaded = intersect::Loaded::of(&alignment.ids, me, table, allow_unreadable)?;
         let mut identified = vec![false; loaded.table().rows()];
@@ -70,7 +75,7 @@ impl DotInput {
         }
         let columns = read_columns(job, me, loaded.table(), |row| identified[row])?;
         let (rows, sizes) = (loaded.keys().counts(), loaded.sizes().clone());
-        Ok(DotInput { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool })
+        Ok(DotInput { own: job.own.clone(), columns, rows, ids: Some(Arc::new(loaded)), sizes, pool, noise })
     }
 }
 
@@ -79,7 +84,8 @@ fn read_columns(job: &DotJob<'_>, me: &str, table: &Table, of_row: impl Fn(usize
     let names = job.columns_of(me);
     let names: Vec<_> = names.iter().map(|name| (name.clone(), job.header(me, name).to_owned())).collect();
     let form = numbers::NumberForm { decimals: job.decimals(), mark: job.mark(me) };
-    numbers::columns(table, &names, job.integers()?, form, of_row).map_err(|error| named(job, error))
+    let columns = numbers::columns(table, &names, job.integers()?, form, of_row).map_err(|error| named(job, error))?;
+    noise::clipped(job, me, columns)
 }
 
 /// Refuses a blank line, which may or may not be a row.

@@ -13,6 +13,7 @@ use crate::jobs::aligned::align;
 use crate::jobs::dot::found::{DotResult, EncryptionCounts, Outcome, open};
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::dot::{DotInput, methods, side};
+use crate::jobs::noise::{self, DrawnNoise};
 use crate::jobs::numbers::ShareFile;
 
 /// Refuses a column with more ones than the terms allow, where the protocol has such a bound.
@@ -30,11 +31,12 @@ pub(crate) fn check_density(job: &DotJob<'_>, me: &str, columns: &Columns) -> Re
     }
 }
 
-/// Aligns rows, multiplies, and opens the product as far as the job says.
+/// Aligns rows, multiplies, adds this party's noise, and opens the product as far as the job says.
 pub fn run(
     job: &DotJob<'_>,
     me: &str,
     brought: &DotInput,
+    drawn: DrawnNoise,
     agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
@@ -61,6 +63,7 @@ pub fn run(
             (product.run(side, columns, &agreed.session, channel, rng)?, None)
         }
     };
+    let shares = noise::added(job, me, shares, drawn)?;
     let outcome = match job.reveal {
         Reveal::Shares => {
             let range = job.range(columns.rows())?;

@@ -11,7 +11,7 @@ use tacita_core::{Error, Result};
 use crate::agreement::words::maybe_from_word;
 use crate::agreement::{Clients, JobWith, Names, Reveal, WrittenNumber};
 use crate::jobs::aligned::{self, RowAlignment};
-use crate::jobs::dot::density;
+use crate::jobs::dot::{density, noise};
 
 /// The logical name of the column where a job does not say any.
 const USUAL_COLUMN: &str = "value";
@@ -109,11 +109,15 @@ impl DotJob<'_> {
         self.factors().len() as u32 * self.decimals()
     }
 
-    /// Returns the values that a product over so many rows can have.
+    /// Returns the values that a product over so many rows can have, with its noise.
     ///
     /// Errors ([`Error::Input`]): they are too long.
     pub fn range(&self, rows: usize) -> Result<ProductRange> {
-        ProductRange::new(rows, self.factors().len(), self.integers()?)
+        let exact = ProductRange::new(rows, self.factors().len(), self.integers()?)?;
+        match noise::tail(self)? {
+            Some(tail) => exact.widened(tail),
+            None => Ok(exact),
+        }
     }
 
     /// Returns the modulus of the shares of products over so many rows. If the value is revealed, the smallest modulus

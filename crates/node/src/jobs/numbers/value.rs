@@ -10,8 +10,12 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::Answer;
 use crate::jobs::dot::DotJob;
+use crate::jobs::noise::ERROR_BAR;
 use crate::table::Table;
 use crate::table::numbers::{decimal, to_column, to_json};
+
+/// Name of the error bar in results.
+const WITHIN: &str = "within";
 
 /// The products of one job, or what is known of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,8 +134,9 @@ impl Cells {
 }
 
 /// Products, or answers about them, as the answer of a job. The table has one row a product, with its two columns
-/// beside it if there are several, and the number of its place among the inputs if those are several.
-pub fn answer(values: Vec<Value>) -> Answer {
+/// beside it if there are several, and the number of its place among the inputs if those are several. `within` is the
+/// error bar of numbers with noise.
+pub fn answer(values: Vec<Value>, within: Option<String>) -> Answer {
     let name = values.first().map_or("value", |value| value.cells.name());
     let (json, line) = match &values[..] {
         [only] => (only.json(), only.line()),
@@ -140,11 +145,18 @@ pub fn answer(values: Vec<Value>) -> Answer {
             (json!(several.iter().map(Value::json).collect::<Vec<_>>()), format!("[{}]", lines.join(", ")))
         }
     };
-    let table = Box::new(move || table(name, &values));
-    Answer::Numbers { json: json!({ name: json }), line: format!("{name} {line}"), table }
+    let (json, line) = match &within {
+        Some(within) => {
+            let line = format!("{name} {line}, within {within} in {ERROR_BAR}");
+            (json!({ name: json, WITHIN: to_json(within) }), line)
+        }
+        None => (json!({ name: json }), format!("{name} {line}")),
+    };
+    let table = Box::new(move || table(name, &values, within.as_deref()));
+    Answer::Numbers { json, line, table }
 }
 
-fn table(name: &str, values: &[Value]) -> Result<Table> {
+fn table(name: &str, values: &[Value], within: Option<&str>) -> Result<Table> {
     let places =
         || values.iter().enumerate().flat_map(|(place, value)| (0..value.cells.len()).map(move |at| (place, at)));
     let mut columns: Vec<(Field, ArrayRef)> = Vec::new();
@@ -166,6 +178,9 @@ fn table(name: &str, values: &[Value]) -> Result<Table> {
         }
         _ => to_column(name, &places().map(|(place, at)| values[place].cells.text(at)).collect::<Vec<_>>()),
     });
+    if let Some(within) = within {
+        columns.push(to_column(WITHIN, &vec![within.to_owned(); places().count()]));
+    }
     let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let schema = Arc::new(Schema::new(fields));
     let failed = |error| Error::Internal(format!("numbers do not make a table: {error}"));
@@ -181,7 +196,7 @@ mod tests {
     }
 
     fn said(value: Value) -> String {
-        match answer(vec![value]) {
+        match answer(vec![value], None) {
             Answer::Numbers { line, .. } => line,
             _ => panic!("no numbers"),
         }
@@ -200,7 +215,7 @@ mod tests {
             (answers, "at_least", "at_least [[true, false, false], [true, true, false]]", DataType::Boolean),
         ] {
             assert_eq!(said(value.clone()), line);
-            let table = table(name, &[value]).unwrap();
+            let table = table(name, &[value], None).unwrap();
             assert_eq!((table.rows(), table.schema().fields().len()), (6, 3));
             assert_eq!((table.schema().field(2).name().as_str(), table.schema().field(2).data_type()), (name, &kind));
         }

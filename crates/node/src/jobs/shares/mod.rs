@@ -180,7 +180,7 @@ impl PartyInput for SharesInput {
             let Some(values) = values else { return Ok(Answer::Nothing) };
             Ok(match min_result.filter(|limit| values.iter().any(|value| value.is_below(*limit))) {
                 Some(limit) => Answer::below("value", limit),
-                None => numbers::answer(values),
+                None => numbers::answer(values, None),
             })
         };
         Ok(RunResult::new(protocol, learned, answer))

@@ -85,7 +85,7 @@ impl DotMethod for WithClients<'_> {
     /// The clients get the products of all rows, the server nothing.
     ///
     /// Errors: a connection fails, or a peer breaks the protocol; all have then ended.
-    fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult> {
+    fn run(&self, brought: &mut DotInput, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
         let (job, columns, roles) = (&DotJob { spec: job, own: &brought.own }, &brought.columns, &self.0);
         let Peers::Several { rows, channels, links } = peers else {

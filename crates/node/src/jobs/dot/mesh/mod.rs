@@ -76,7 +76,7 @@ impl DotMethod for DotMesh {
         learned::at_a_glance(job)
     }
 
-    fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult> {
+    fn run(&self, brought: &mut DotInput, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
         let job = &DotJob { spec: job, own: &brought.own };
         let Peers::Mesh { agreed, channels } = peers else {

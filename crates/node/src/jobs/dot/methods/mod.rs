@@ -54,7 +54,7 @@ pub trait DotMethod {
     fn at_a_glance(&self, job: &DotJob<'_>) -> Vec<Disclosure>;
 
     /// Runs a party's part of the protocol.
-    fn run(&self, brought: &DotInput, run: PartContext<'_>) -> Result<RunResult>;
+    fn run(&self, brought: &mut DotInput, run: PartContext<'_>) -> Result<RunResult>;
 }
 
 /// The way of a job.
@@ -74,6 +74,11 @@ pub trait DotPairMethod: Sync {
     /// Whether it is there as a paper has it, for who names it, and costs a thousand times as much as others that do
     /// the same.
     fn is_published(&self) -> bool {
+        false
+    }
+
+    /// Whether parties may add noise to what it makes: it holds the receiver's numbers to their bits.
+    fn adds_noise(&self) -> bool {
         false
     }
 

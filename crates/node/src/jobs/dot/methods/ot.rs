@@ -70,6 +70,10 @@ impl DotPairMethod for Ot {
         PROTOCOL
     }
 
+    fn adds_noise(&self) -> bool {
+        true
+    }
+
     fn has_no_extension(&self) -> Option<&'static str> {
         None
     }

@@ -10,7 +10,7 @@ use crate::agreement::{
     Choice, Chosen, Disclosure, KnownSizes, Network, PairContext, PartContext, Protocol, RunResult, Sizes,
 };
 use crate::jobs::dot::spec::DotJob;
-use crate::jobs::dot::{DotInput, choose, cost, found, learned, memory, methods, run};
+use crate::jobs::dot::{DotInput, choose, cost, found, learned, memory, methods, noise, run};
 
 /// Products of two parties.
 pub struct DotPair;
@@ -46,16 +46,21 @@ impl DotMethod for DotPair {
         learned::at_a_glance(job)
     }
 
-    fn run(&self, brought: &DotInput, run_of: PartContext<'_>) -> Result<RunResult> {
+    fn run(&self, brought: &mut DotInput, run_of: PartContext<'_>) -> Result<RunResult> {
         let PairContext { job, me, agreed, channel, rng, .. } = run_of.pair()?;
+        let noise = brought.noise.take();
         let job = &DotJob { spec: job, own: &brought.own };
-        let found::DotResult { common, outcome, encryptions } = run(job, me, brought, agreed, channel, rng)?;
+        let found::DotResult { common, outcome, encryptions } = run(job, me, brought, noise, agreed, channel, rng)?;
         let learned = learned::dot(job, me, KnownSizes { common: Some(common as u64), ..KnownSizes::of(agreed) });
         let aligned = job.alignment().map(|_| common);
         let found = RunResult {
             answer: outcome.answer(job),
             common: aligned,
             ..RunResult::nothing(agreed.chosen.protocol, learned)
+        };
+        let found = match noise::report(job)? {
+            Some(noise) => found.with("noise", noise)?,
+            None => found,
         };
         match encryptions {
             Some(encryptions) => found.with("encryptions", encryptions),

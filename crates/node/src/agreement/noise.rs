@@ -1,0 +1,89 @@
+//! Noise that is added to the numbers that a job reveals: `noise` of the job file.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tacita_core::Result;
+use tacita_core::primitive::noise::{Privacy, PrivacyLoss, decimal};
+
+use super::{JobSpec, WrittenNumber};
+
+/// Privacy that the noise of a job gives, and the bounds of numbers for which it does.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseSpec {
+    /// Epsilon of differential privacy.
+    pub epsilon: WrittenNumber,
+    /// Delta of differential privacy: noise is Gaussian. Absent: it is 0, and noise is Laplace.
+    #[serde(default)]
+    pub delta: Option<WrittenNumber>,
+    /// Bounds of numbers; absent: all that the columns can hold.
+    #[serde(default)]
+    pub bounds: Option<NoiseBounds>,
+}
+
+/// The smallest and the largest number of columns.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "two numbers, as [0, 100], or a table of those by party")]
+pub enum NoiseBounds {
+    /// Bounds of all columns.
+    Same([WrittenNumber; 2]),
+    /// Bounds of each party's columns.
+    ByParty(BTreeMap<String, [WrittenNumber; 2]>),
+}
+
+impl NoiseSpec {
+    /// Returns the privacy of one run.
+    ///
+    /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
+    pub fn privacy(&self) -> Result<Privacy> {
+        Privacy::new(&self.epsilon.0, self.delta.as_ref().map(|delta| delta.0.as_str()))
+    }
+
+    /// Returns the bounds of a party's numbers, as they are written.
+    pub fn bounds_of(&self, party: &str) -> Option<&[WrittenNumber; 2]> {
+        match self.bounds.as_ref()? {
+            NoiseBounds::Same(bounds) => Some(bounds),
+            NoiseBounds::ByParty(parties) => parties.get(party),
+        }
+    }
+
+    pub(super) fn terms(&self) -> Value {
+        let exact = |number: &WrittenNumber, decimals| {
+            decimal::read(&number.0, decimals).map_or(number.0.clone(), |units| decimal::write(units, decimals))
+        };
+        let bounds = |[low, high]: &[WrittenNumber; 2]| json!([low.0, high.0]);
+        let mut terms = json!({ "epsilon": exact(&self.epsilon, decimal::EPSILON) });
+        if let Some(delta) = &self.delta {
+            terms["delta"] = exact(delta, decimal::DELTA).into();
+        }
+        match &self.bounds {
+            Some(NoiseBounds::Same(all)) => terms["bounds"] = bounds(all),
+            Some(NoiseBounds::ByParty(parties)) => {
+                let parties = parties.iter().map(|(name, of_party)| (name.clone(), bounds(of_party)));
+                terms["bounds"] = Value::Object(parties.collect());
+            }
+            None => {}
+        }
+        terms
+    }
+}
+
+impl JobSpec {
+    /// Whether `party` adds noise to its share of each number: its rows are protected from another that learns these,
+    /// or something that follows from them.
+    pub fn adds_noise(&self, party: &str) -> bool {
+        let told = |name: &&str| self.learns(name) || self.job.tells_all(self);
+        self.noise.is_some() && self.parties.names().iter().filter(|name| **name != party).any(told)
+    }
+
+    /// Returns the privacy loss of `party`'s rows in one run: none where nobody else learns.
+    ///
+    /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
+    pub fn privacy_loss(&self, party: &str) -> Result<Option<PrivacyLoss>> {
+        let Some(noise) = &self.noise else { return Ok(None) };
+        let loss = noise.privacy()?.into();
+        Ok(Some(if self.adds_noise(party) { loss } else { PrivacyLoss::default() }))
+    }
+}
