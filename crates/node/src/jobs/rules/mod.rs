@@ -183,16 +183,16 @@ fn run(
     let side = side(job, me);
     let mined = mining::run(side, &baskets, &params, &agreed.session, &mut products, channel, rng)?;
     let levels = products.levels(channel.traffic());
-    let own = mined.frequent.shown(side).into_iter().map(|number| {
+    let own = mined.frequent.shown(side as u8).into_iter().map(|number| {
         let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
         let (name, _) = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
         Ok((*name).to_owned())
     });
     let own = own.collect::<Result<Vec<_>>>()?;
-    let theirs = mining::names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
+    let theirs = mining::names::exchange(&own, mined.frequent.shown(side.other() as u8).len(), channel)?;
     let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
-    Ok(Found { named: RulesResult::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
+    Ok(Found { named: RulesResult::new(mined, &[(parties[0], first), (parties[1], second)])?, levels })
 }
 
 /// Warns of a minimum that the peer has a say in.
