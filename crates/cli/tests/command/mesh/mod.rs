@@ -5,6 +5,7 @@ mod disk;
 mod dot;
 mod polynomial;
 mod relayed;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::path::Path;
