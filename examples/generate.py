@@ -328,22 +328,30 @@ def loyalty(directory):
 
 
 def baskets(directory):
-    """examples/rules: what customers of a shop and of the bakery next door bought on the same receipts."""
+    """examples/rules: what customers of a shop and of the bakery next door bought on the same receipts, and how the shop's orders
+    were paid and delivered."""
     receipts = 500
     goods = {"shop": {"butter": 30, "jam": 22, "milk": 45, "coffee": 40, "cheese": 25, "tea": 12, "soap": 4},
              "bakery": {"bread": 42, "croissant": 24, "cake": 18, "pretzel": 15, "pie": 5}}
     # Who comes for breakfast takes more of these.
     breakfast = {"butter": 75, "jam": 70, "coffee": 65, "bread": 70, "croissant": 60}
     rows = {party: [] for party in goods}
+    # How orders are paid, and how they are delivered: another way for breakfast.
+    terms = {"card": {"credit": (60, 20), "debit": (25, 75), "instalments": (8, 2), "voucher": (6, 15)},
+             "delivery": {"home": (60, 15), "locker": (15, 70), "evening": (50, 5), "morning": (8, 80), "returned": (7, 4)}}
+    agreed = {party: [] for party in terms}
     for i in range(receipts):
         early = draw(100, "breakfast", i) < 35
         for party, shares in goods.items():
             shares = {item: breakfast.get(item, share) if early else share // 2 for item, share in shares.items()}
             held = [item for item, share in shares.items() if draw(100, "basket", i, item) < share]
             rows[party].append([f"R{i:03}", "|".join(shuffled(held, "order", i))])
+        for party, shares in terms.items():
+            held = [item for item, share in shares.items() if draw(100, party, i, item) < share[early]]
+            agreed[party].append([f"R{i:03}", "|".join(held)])
 
     example = Example(directory / "rules")
-    for party, lines in rows.items():
+    for party, lines in (rows | agreed).items():
         example.table(party, ["receipt", "items"], lines)
     held = {party: [set(filter(None, items.split("|"))) for _, items in lines] for party, lines in rows.items()}
     owners = {item: party for party, items in goods.items() for item in items}
@@ -353,6 +361,12 @@ def baskets(directory):
         for name, table in [("shop", rules), ("shop.itemsets", itemsets)]:
             write_csv(example.directory / "expected" / job / f"{name}.csv", table)
         example.summary[job] = {"itemsets": len(itemsets) - 1, "rules": len(rules) - 1}
+    parts = [rows["shop"], agreed["card"], agreed["delivery"]]
+    orders = [set().union(*(filter(None, items.split("|")) for _, items in lines)) for lines in zip(*parts)]
+    rules, itemsets = truth.rules(orders, 50, fractions.Fraction("0.75"))
+    for name, table in [("shop", rules), ("shop.itemsets", itemsets)]:
+        write_csv(example.directory / "expected" / "three" / f"{name}.csv", table)
+    example.summary["three"] = {"itemsets": len(itemsets) - 1, "rules": len(rules) - 1}
     example.close()
 
 

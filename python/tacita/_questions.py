@@ -413,7 +413,7 @@ class Dot(Question):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Rules(Question):
-    """Asks which items of two parties are in many rows together, and which rules they make.
+    """Asks which items of two to 16 parties are in many rows together, and which rules they make.
 
     Parameters
     ----------
@@ -428,7 +428,8 @@ class Rules(Question):
     row_id : str or sequence of str, optional
         Columns by which rows are aligned. By default they are aligned by position.
     alignment : {"hidden", "rows"}, optional
-        With `row_id`: ``hidden`` (the default), so that nobody learns which rows are common, or ``rows``, which shows both.
+        With `row_id`: ``hidden`` (the default between two), so that nobody learns which rows are common, or ``rows``, which shows
+        all parties (the only way among three and more).
     key : str, sequence of str, or mapping, optional
         Profiles of the columns in `row_id`: see `Intersect`.
     max_len : int, optional
@@ -436,7 +437,7 @@ class Rules(Question):
     consequents : {"single", "any"}, optional
         Items of a consequent; ``single`` by default.
     mixed_only : bool, optional
-        Whether only rules with items of both parties are wanted.
+        Whether only rules with items of several parties are wanted.
     max_candidates : int, optional
         Candidates of one kind and length, at most.
     max_rules : int, optional

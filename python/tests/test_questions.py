@@ -371,6 +371,11 @@ def test_a_question_without_parties_is_for_those_that_are_there() -> None:
     assert three.ask(tacita.Intersect(key=["id"], reveal_to="a"))["a"].value == {"rows": 4}
     with pytest.raises(tacita.InputError, match='"vole" is not for .* with 3 parties'):
         three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="vole"))
+    both = [{"x": [1, 1, 0]}, {"y": [1, 1, 1]}, {"x": [1, 0, 1]}]
+    shop = tacita.local(dict(zip("abc", map(pandas.DataFrame, both))))
+    rules = shop.ask(tacita.Rules(items="*", min_support=1, min_confidence=1, reveal_to=list("abc")))
+    assert rules["a"].value == rules["c"].value == {"itemsets": 7, "rules": 3}
+    assert set(rules["b"].itemsets.to_pandas()["items"]) >= {"a.x|c.x|y", "y"}
     # Names that stand in for parties are no others'.
     for learners in (["party_1"], ["party_2", "party_1"], list("abc")):
         assert tacita.Intersect(key=["id"], reveal_to=learners).parties is None

@@ -52,6 +52,9 @@ const PARTNER: &str = include_str!("../../../../examples/dot/partner.csv");
 const RECEIPTS: &str = include_str!("../../../../examples/rules/shop.csv");
 const BAKERY: &str = include_str!("../../../../examples/rules/bakery.csv");
 
+const CARD: &str = include_str!("../../../../examples/rules/card.csv");
+const DELIVERY: &str = include_str!("../../../../examples/rules/delivery.csv");
+
 const CLINIC: &str = include_str!("../../../../examples/crosstab/clinic.csv");
 const LABORATORY: &str = include_str!("../../../../examples/crosstab/laboratory.csv");
 
@@ -66,7 +69,7 @@ const OBSERVED: [(&str, &str); 7] = [
     ("observer_7", include_str!("../../../../examples/certificates/observer_7.csv")),
 ];
 
-const TOUR: [Stop; 10] = [
+const TOUR: [Stop; 11] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -127,6 +130,14 @@ const TOUR: [Stop; 10] = [
         name: "rules",
         job: include_str!("../../../../examples/rules/job.toml"),
         inputs: &[("shop", RECEIPTS), ("bakery", BAKERY)],
+    },
+    Stop {
+        title: "And how does what they buy go with how it is paid, and how delivered?",
+        story: "Rules among three: the shop, its payment provider and its delivery service. All learn the itemsets that are \
+                frequent, whoever has their items. Of a combination that is rare, nobody learns anything but that it is rare.",
+        name: "rules-of-three",
+        job: include_str!("../../../../examples/rules/three.toml"),
+        inputs: &[("shop", RECEIPTS), ("card", CARD), ("delivery", DELIVERY)],
     },
     Stop {
         title: "How many patients of each age have which diagnosis?",

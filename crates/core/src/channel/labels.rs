@@ -164,7 +164,8 @@ labels! {
     rules {
         /// Both parties, simultaneously: number of the party's frequent items.
         ITEMS = 30, "items";
-        /// Both parties, simultaneously: the party's own frequent candidates, and the number of rows that hold each.
+        /// Both parties, simultaneously: the party's own frequent candidates, and the number of rows that hold each;
+        /// among more than two also those of several parties that it tells to one without a part in them.
         SUPPORTS = 31, "supports";
         /// Both parties, simultaneously, with `mixed_only`: the parts of mixed itemsets that stand in rules, and the
         /// number of rows that hold each.

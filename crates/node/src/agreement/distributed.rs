@@ -238,8 +238,6 @@ impl JobSpec {
 mod tests {
     use std::collections::BTreeSet;
 
-    use tacita_core::Side;
-
     use super::*;
 
     /// Machines of a bucket have a session of their own, and the constants of all buckets of the drivers' run: not
@@ -272,7 +270,7 @@ mod tests {
             JobSpec::parse(&format!("{text}{more}\n[parties.a]\n[parties.b]\n"), false).unwrap()
         };
         let counts = |all_rows: u64, count: u32| {
-            let candidates = Arc::new(Itemsets::singles(Side::First, count));
+            let candidates = Arc::new(Itemsets::singles(0, count));
             Some(BucketCounts { rows: 1, all_rows, candidates })
         };
         let bucket = |job: &JobSpec, session: &str, number: usize, attempt: u32, counts: Option<BucketCounts>| {

@@ -226,6 +226,14 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"rules\"\nprotocol = \"gm-bloom\"\nreveal = \"counts\"\ndensity = \"10%\"\nmin_support = 0.5\nrow_id = [\"id\"]\nalignment = \"rows\"\nreveal_to = [\"a\", \"b\"]",
     ),
     (
+        "rules among three",
+        "job = \"rules\"\nmin_support = 0.07\nreveal_to = [\"a\", \"b\", \"c\"]\n[parties.a]\n[parties.b]\n[parties.c]",
+    ),
+    (
+        "rules among four, mixed",
+        "job = \"rules\"\nmin_support = 30\nreveal = \"counts\"\nmixed_only = true\nmax_len = 4\nrow_id = \"id\"\nreveal_to = [\"a\", \"b\", \"c\", \"d\"]\n[limits]\nmin_rows = 20\n[parties.a]\n[parties.b]\n[parties.c]\n[parties.d]",
+    ),
+    (
         "keys of many",
         "job = \"aggregate\"\nreveal_to = \"participants\"\n[key]\ncolumns = [\"ip\"]\nnormalize = [\"ip\"]\n[round]\nreveal_when = \"distinct >= 3\"\nmin_participants = 5\nmax_share = 0.5\n\
          [participants]\nallow = \"participants.txt\"\n[[proxy]]\naddress = \"proxy.example:7600\"\nidentity = \"SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"\n[parties.a]\nformat = \"zeek\"\nexpand = 1000\n[parties.b]",

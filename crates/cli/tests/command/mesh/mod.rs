@@ -6,6 +6,7 @@ mod dot;
 mod multisets;
 mod polynomial;
 mod relayed;
+mod rules;
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -255,21 +255,19 @@ pub(super) fn each<Enough>(
 mod tests {
     use super::super::frequent::Counted;
     use super::*;
-    use crate::role::Side;
 
     fn items(numbers: &[u32]) -> Vec<FrequentItem> {
         // Even ones are the first party's.
-        let side = |number: u32| if number.is_multiple_of(2) { Side::First } else { Side::Second };
         let mut items: Vec<FrequentItem> =
-            numbers.iter().map(|&number| FrequentItem { side: side(number), number }).collect();
+            numbers.iter().map(|&number| FrequentItem { party: (number % 2) as u8, number }).collect();
         items.sort();
         items
     }
 
     /// Frequent itemsets of these with their counts, of three items at most.
     fn frequent(rows: u32, counted: &[(&[u32], u32)]) -> Frequent {
-        let mut frequent = Frequent::new(rows);
-        for kind_of in [ItemsetOwner::One(Side::First), ItemsetOwner::One(Side::Second), ItemsetOwner::Mixed] {
+        let mut frequent = Frequent::new(rows, 2);
+        for kind_of in [ItemsetOwner::One(0), ItemsetOwner::One(1), ItemsetOwner::Mixed] {
             for length in 1..=3 {
                 let here = counted.iter().map(|(set, count)| (items(set), *count));
                 let mut here: Vec<_> = here.filter(|(set, _)| set.len() == length && kind(set) == kind_of).collect();

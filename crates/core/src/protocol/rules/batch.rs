@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::baskets::{Conjunction, RowSet};
-use super::itemsets::{FrequentItem, Itemsets, parts};
+use super::itemsets::{FrequentItem, Itemsets, part_of};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::protocol::dot::{Modulus, Shares};
@@ -33,6 +33,29 @@ pub struct ProductBatch<'a> {
     length: usize,
 }
 
+/// The different parts that a party has of some itemsets: columns that are multiplied.
+pub(super) struct DistinctParts<'s> {
+    party: u8,
+    parts: Vec<&'s [FrequentItem]>,
+}
+
+impl<'s> DistinctParts<'s> {
+    pub(super) fn of(party: u8, sets: impl Iterator<Item = &'s [FrequentItem]>) -> DistinctParts<'s> {
+        let parts = sets.map(|set| part_of(set, party)).filter(|part| !part.is_empty()).collect::<BTreeSet<_>>();
+        DistinctParts { party, parts: parts.into_iter().collect() }
+    }
+
+    /// Place of the party's part of one of the itemsets.
+    pub(super) fn place(&self, set: &[FrequentItem]) -> u32 {
+        self.parts.partition_point(|other| *other < part_of(set, self.party)) as u32
+    }
+
+    /// The numbers of the items of each part.
+    pub(super) fn numbers(&self) -> Vec<Vec<u32>> {
+        self.parts.iter().map(|part| part.iter().map(|item| item.number).collect()).collect()
+    }
+}
+
 impl<'a> ProductBatch<'a> {
     /// The products for mixed `candidates` over so many rows; `items` are the own ones by their numbers.
     ///
@@ -60,17 +83,20 @@ impl<'a> ProductBatch<'a> {
         items: Vec<&'a RowSet>,
     ) -> ProductBatch<'a> {
         let all = || candidates.iter().flat_map(Itemsets::iter);
-        let distinct = |part: fn(&[FrequentItem]) -> &[FrequentItem]| -> Vec<&[FrequentItem]> {
-            all().map(part).collect::<BTreeSet<_>>().into_iter().collect()
-        };
-        let (first, second) = (distinct(|set| parts(set).0), distinct(|set| parts(set).1));
-        let place =
-            |parts: &[&[FrequentItem]], part: &[FrequentItem]| parts.partition_point(|other| *other < part) as u32;
-        let pair = |set| (place(&first, parts(set).0), place(&second, parts(set).1));
-        let pairs = all().map(pair).collect();
+        let [first, second] = [0, 1].map(|party| DistinctParts::of(party, all()));
+        let pairs = all().map(|set| (first.place(set), second.place(set))).collect();
         let own = if side == Side::First { &first } else { &second };
-        let own = own.iter().map(|part| part.iter().map(|item| item.number).collect()).collect();
-        ProductBatch { side, rows, modulus, columns: [first.len(), second.len()], own, pairs, items, length }
+        let own = own.numbers();
+        ProductBatch {
+            side,
+            rows,
+            modulus,
+            columns: [first.parts.len(), second.parts.len()],
+            own,
+            pairs,
+            items,
+            length,
+        }
     }
 
     /// Returns the party whose batch this is.

@@ -1,8 +1,8 @@
-//! Counts that both parties tell each other at once.
+//! Counts that each two parties tell each other at once.
 
 use super::{FIT, ITEMS};
-use crate::channel::{Channel, Label, MAX_PAYLOAD_BYTES};
-use crate::error::Result;
+use crate::channel::{Channel, Label, MAX_PAYLOAD_BYTES, each};
+use crate::error::{Error, Result};
 
 /// Itemsets of one message.
 const CHUNK: usize = 1 << 17;
@@ -10,6 +10,35 @@ const CHUNK: usize = 1 << 17;
 const COUNT_BYTES: usize = 4;
 
 const _: () = assert!(CHUNK / 8 + CHUNK * COUNT_BYTES <= MAX_PAYLOAD_BYTES);
+
+/// Runs `work` with all channels and their states at once.
+pub(super) fn with_each<S: Send, A: Send>(
+    channels: &mut [Channel],
+    mut states: Vec<S>,
+    work: impl Fn(S, &mut Channel) -> Result<A> + Sync,
+) -> Result<Vec<A>> {
+    match (channels, states.pop()) {
+        // One needs no thread.
+        ([channel], Some(state)) if states.is_empty() => Ok(vec![work(state, channel)?]),
+        (channels, last) => each(channels, states.into_iter().chain(last).collect(), work),
+    }
+}
+
+/// Places of the peers of a party, in the order of its channels.
+pub(super) fn peers(me: u8, channels: &[Channel]) -> Vec<u8> {
+    (0..=channels.len() as u8).filter(|party| *party != me).collect()
+}
+
+/// The error for a fault of one of several peers, of whom it does not show which.
+pub(super) fn violation_of_one(peers: &[&Channel], check: &str) -> Error {
+    match peers {
+        [peer] => peer.violation(check),
+        peers => {
+            let names: Vec<&str> = peers.iter().map(|channel| channel.peer()).collect();
+            Error::Protocol { peer: format!("one of {}", names.join(", ")), check: check.into() }
+        }
+    }
+}
 
 /// Tells the peer how many frequent items this party has, and returns how many the peer has. Of more than `limit` both
 /// tell no more than that: they are `limit + 1`.

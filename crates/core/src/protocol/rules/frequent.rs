@@ -1,7 +1,6 @@
 //! Itemsets with the number of rows that hold them.
 
 use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind};
-use crate::role::Side;
 
 /// Itemsets of one length, and in how many rows each is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +17,14 @@ impl Counted {
         Counted { sets: Itemsets::none(length), counts: Vec::new() }
     }
 
+    /// Selects the itemsets whose counts are known.
+    pub(crate) fn of(sets: &Itemsets, counts: &[Option<u32>]) -> Counted {
+        Counted {
+            sets: sets.select(|index| counts[index].is_some()),
+            counts: counts.iter().flatten().copied().collect(),
+        }
+    }
+
     /// Returns the number of rows that hold `set`, if it is here.
     pub(crate) fn count(&self, set: &[FrequentItem]) -> Option<u32> {
         self.sets.position(set).map(|index| self.counts[index])
@@ -28,14 +35,14 @@ impl Counted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frequent {
     rows: u32,
-    /// The first party's, the second's, and mixed ones; of each kind those of one item, of two, and so on.
-    kinds: [Vec<Counted>; 3],
+    /// Itemsets of each party, and mixed ones; of each kind those of one item, of two, and so on.
+    kinds: Vec<Vec<Counted>>,
 }
 
 impl Frequent {
-    /// Creates an empty result, over `rows` rows.
-    pub(crate) fn new(rows: u32) -> Frequent {
-        Frequent { rows, kinds: Default::default() }
+    /// Creates an empty result of so many parties, over `rows` rows.
+    pub(crate) fn new(rows: u32, parties: usize) -> Frequent {
+        Frequent { rows, kinds: vec![Vec::new(); parties + 1] }
     }
 
     /// Returns the number of rows in which they were counted.
@@ -45,12 +52,13 @@ impl Frequent {
 
     /// The itemsets of `length` items of a kind.
     pub fn of(&self, kind: ItemsetOwner, length: usize) -> Option<&Counted> {
-        self.kinds[place(kind)].get(length - 1)
+        self.kinds[self.place(kind)].get(length - 1)
     }
 
     /// Adds the itemsets of one item more than the last that were added of this kind.
     pub(super) fn push(&mut self, kind: ItemsetOwner, counted: Counted) {
-        let levels = &mut self.kinds[place(kind)];
+        let place = self.place(kind);
+        let levels = &mut self.kinds[place];
         // There are no mixed itemsets of one item.
         while levels.len() + 1 < counted.sets.length() {
             levels.push(Counted::none(levels.len() + 1));
@@ -63,7 +71,7 @@ impl Frequent {
         self.of(kind(set), set.len())?.count(set)
     }
 
-    /// Iterates over all itemsets with their counts: the first party's, the second's, mixed ones; shorter ones first.
+    /// Iterates over all itemsets with their counts: those of each party, mixed ones; shorter ones first.
     pub fn iter(&self) -> impl Iterator<Item = (&[FrequentItem], u32)> {
         let levels = self.kinds.iter().flatten();
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
@@ -71,7 +79,7 @@ impl Frequent {
 
     /// The mixed itemsets with their counts.
     pub fn mixed(&self) -> impl Iterator<Item = (&[FrequentItem], u32)> {
-        let levels = self.kinds[place(ItemsetOwner::Mixed)].iter();
+        let levels = self.kinds[self.place(ItemsetOwner::Mixed)].iter();
         levels.flat_map(|counted| counted.sets.iter().zip(counted.counts.iter().copied()))
     }
 
@@ -86,19 +94,19 @@ impl Frequent {
     }
 
     /// The numbers of a party's items that stand in any of them, in order: those whose names the result shows.
-    pub fn shown(&self, side: Side) -> Vec<u32> {
-        let items = self.iter().flat_map(|(set, _)| set).filter(|item| item.side == side);
+    pub fn shown(&self, party: u8) -> Vec<u32> {
+        let items = self.iter().flat_map(|(set, _)| set).filter(|item| item.party == party);
         let mut numbers: Vec<u32> = items.map(|item| item.number).collect();
         numbers.sort_unstable();
         numbers.dedup();
         numbers
     }
-}
 
-fn place(kind: ItemsetOwner) -> usize {
-    match kind {
-        ItemsetOwner::One(Side::First) => 0,
-        ItemsetOwner::One(Side::Second) => 1,
-        ItemsetOwner::Mixed => 2,
+    /// Place of a kind among all.
+    fn place(&self, kind: ItemsetOwner) -> usize {
+        match kind {
+            ItemsetOwner::One(party) => party.into(),
+            ItemsetOwner::Mixed => self.kinds.len() - 1,
+        }
     }
 }

@@ -17,7 +17,7 @@ use super::baskets::RowSet;
 use super::batch::{ProductBatch, ScalarProducts};
 use super::frequent::{Counted, Frequent};
 use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind};
-use super::levels::{Candidates, Level, count_items, impossible, opened, possible};
+use super::levels::{self, Candidates, Level, count_items, impossible, possible};
 use super::params::{Params, RevealedCounts};
 use super::support::Fraction;
 use super::told::{Parts, needed};
@@ -53,7 +53,7 @@ where
     pub(super) fn run(mut self, channel: &mut Channel) -> Result<HiddenResult> {
         self.params.check()?;
         let (mut level, kept) = self.items(channel)?;
-        let mut frequent = Frequent::new(self.params.rows as u32);
+        let mut frequent = Frequent::new(self.params.rows as u32, 2);
         level.keep(self.params, &mut frequent);
         for length in 2..=self.params.max_len {
             let candidates = level.candidates(length, self.params);
@@ -75,17 +75,19 @@ where
 
     /// Finds which items are frequent in common rows, among those that are in their owner's, and numbers them anew.
     fn items(&mut self, channel: &mut Channel) -> Result<(Level, Vec<usize>)> {
-        let items = count_items(self.side, self.count, self.params, channel)?;
-        let one = [Side::First, Side::Second].map(|side| Itemsets::singles(side, items[side as usize]));
-        let level = Level { one: [Counted::none(1), Counted::none(1)], mixed: Counted::none(1), items };
+        let items = count_items(self.side as u8, self.count, self.params, std::slice::from_mut(channel))?;
+        let one = (0..).zip(&items).map(|(party, &count)| Itemsets::singles(party, count)).collect();
+        let level = Level { one: vec![Counted::none(1); 2], mixed: Counted::none(1), items };
         let candidates = Candidates { one, mixed: Itemsets::none(1) };
         let (one, mixed) = self.frequent(&candidates, &level, 1, channel)?;
         let kept: Vec<usize> = one[self.side as usize].sets.iter().flatten().map(|item| item.number as usize).collect();
         self.items = kept.iter().map(|&item| self.items[item]).collect();
-        let items = [0, 1].map(|side: usize| one[side].counts.len() as u32);
-        let [first, second] = one.map(|counted| counted.counts);
-        let one = [(Side::First, first), (Side::Second, second)]
-            .map(|(side, counts)| Counted { sets: Itemsets::singles(side, counts.len() as u32), counts });
+        let items = one.iter().map(|one| one.counts.len() as u32).collect();
+        let singles = |(party, Counted { counts, .. }): (u8, Counted)| Counted {
+            sets: Itemsets::singles(party, counts.len() as u32),
+            counts,
+        };
+        let one = (0..).zip(one).map(singles).collect();
         Ok((Level { one, mixed, items }, kept))
     }
 
@@ -97,7 +99,7 @@ where
         level: &Level,
         length: usize,
         channel: &mut Channel,
-    ) -> Result<([Counted; 2], Counted)> {
+    ) -> Result<(Vec<Counted>, Counted)> {
         let sets = [&candidates.one[0], &candidates.one[1], &candidates.mixed];
         let modulus = self.params.modulus()?;
         let shares = self.shares(&sets, level, length, modulus, channel)?;
@@ -127,12 +129,9 @@ where
         let [first, second, mixed] = sets.map(|sets| {
             let (here, beyond) = rest.split_at(sets.len());
             rest = beyond;
-            Counted {
-                sets: sets.select(|index| here[index].is_some()),
-                counts: here.iter().flatten().copied().collect(),
-            }
+            Counted::of(sets, here)
         });
-        Ok(([first, second], mixed))
+        Ok((vec![first, second], mixed))
     }
 
     /// Shares of the counts of these itemsets, one after the other.
@@ -144,7 +143,7 @@ where
         modulus: Modulus,
         channel: &mut Channel,
     ) -> Result<Shares> {
-        let sets: Vec<Itemsets> = sets.iter().map(|sets| with_present(sets, level.items)).collect();
+        let sets: Vec<Itemsets> = sets.iter().map(|sets| with_present(sets, &level.items)).collect();
         if sets.iter().all(Itemsets::is_empty) {
             return Shares::new(modulus, Vec::new());
         }
@@ -156,7 +155,7 @@ where
     /// Adds to `frequent` the itemsets of one party that stand in rules.
     fn tell(&mut self, level: &Level, frequent: &mut Frequent, channel: &mut Channel) -> Result<()> {
         channel.progress().start("telling supports of rules", 2);
-        let [mut first, mut second] = [Side::First, Side::Second].map(|side| Parts::of(side, frequent));
+        let [mut first, mut second] = [0, 1].map(|party| Parts::of(party, frequent));
         let sets: Vec<&Itemsets> = first.levels.iter().chain(&second.levels).collect();
         let length = sets.iter().map(|sets| sets.length()).max().unwrap_or(1);
         // A count and as many rows again are less than half of it.
@@ -178,20 +177,21 @@ where
         };
         second.counts = counts.split_off(first.counts.len());
         first.counts = counts;
-        let needed = needed(frequent, self.params, &first, &second);
+        let mut parts = [first, second];
+        let needed = needed(frequent, self.params, &parts);
         let needed = needed.map_err(|TooManyRules| channel.conclude_for(self.params.too_many_rules()))?;
-        let told: Vec<bool> = first.iter().chain(second.iter()).map(|part| needed.contains(part)).collect();
+        let told: Vec<bool> = parts.iter().flat_map(Parts::iter).map(|part| needed.contains(part)).collect();
         let kept = shares.residues().iter().zip(&told).filter(|(_, told)| **told).map(|(&share, _)| share);
         let mut counts = match self.params.reveal {
             RevealedCounts::Counts => {
-                let all = first.counts.iter().chain(&second.counts).flatten().zip(&told);
+                let all = parts.iter().flat_map(|parts| &parts.counts).flatten().zip(&told);
                 all.filter(|(_, told)| **told).map(|(&count, _)| count).collect()
             }
             RevealedCounts::Frequent => opened(&Shares::new(modulus, kept.collect())?, channel)?,
         }
         .into_iter();
         let mut told = told.into_iter();
-        for parts in [&mut first, &mut second] {
+        for parts in &mut parts {
             for (known, &least) in parts.counts.iter_mut().zip(&parts.least) {
                 *known = if told.next() == Some(true) { counts.next() } else { None };
                 if known.is_some_and(|count| !(least..=frequent.rows()).contains(&count)) {
@@ -199,8 +199,7 @@ where
                 }
             }
         }
-        first.add_to(frequent);
-        second.add_to(frequent);
+        parts.iter().for_each(|parts| parts.add_to(frequent));
         channel.progress().advance(1);
         Ok(())
     }
@@ -236,10 +235,8 @@ fn questions(frequent: &Frequent, params: &Params, parts: [&Parts; 2]) -> BTreeS
         }
         let take = |antecedents: &[FrequentItem], _: &[FrequentItem], _| -> ControlFlow<()> {
             let place = match kind(antecedents) {
-                ItemsetOwner::One(Side::First) => parts[0].position(antecedents),
-                ItemsetOwner::One(Side::Second) => {
-                    parts[1].position(antecedents).map(|place| parts[0].least.len() + place)
-                }
+                ItemsetOwner::One(0) => parts[0].position(antecedents),
+                ItemsetOwner::One(_) => parts[1].position(antecedents).map(|place| parts[0].least.len() + place),
                 ItemsetOwner::Mixed => None,
             };
             questions.extend(place.map(|place| (place, limit as u32)));
@@ -252,11 +249,12 @@ fn questions(frequent: &Frequent, params: &Params, parts: [&Parts; 2]) -> BTreeS
 
 /// Itemsets as they are multiplied: those of one party with the other's column *present*, which has the number behind
 /// its items'.
-fn with_present(sets: &Itemsets, items: [u32; 2]) -> Itemsets {
+fn with_present(sets: &Itemsets, items: &[u32]) -> Itemsets {
     let whole = |set: &[FrequentItem]| match kind(set) {
         ItemsetOwner::Mixed => set.to_vec(),
-        ItemsetOwner::One(side) => {
-            let present = FrequentItem { side: side.other(), number: items[side.other() as usize] };
+        ItemsetOwner::One(party) => {
+            let other = 1 - party;
+            let present = FrequentItem { party: other, number: items[usize::from(other)] };
             let mut whole = [set, &[present]].concat();
             whole.sort_unstable();
             whole
@@ -264,4 +262,9 @@ fn with_present(sets: &Itemsets, items: [u32; 2]) -> Itemsets {
     };
     let length = sets.iter().next().map_or(1, |set| whole(set).len());
     Itemsets::sorted(length, sets.iter().map(whole))
+}
+
+/// Counts from shares, for both parties.
+fn opened(shares: &Shares, channel: &mut Channel) -> Result<Vec<u32>> {
+    levels::opened(shares, &[(0..shares.len()).collect()], std::slice::from_mut(channel))
 }

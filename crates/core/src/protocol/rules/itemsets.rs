@@ -1,18 +1,17 @@
 //! Itemsets under opaque numbers, and which of them are worth counting.
 //!
-//! Both parties compute candidates from the same public itemsets, so that none of them travels. Candidates are
+//! All parties compute candidates from the same public itemsets, so that none of them travels. Candidates are
 //! generated as by Agrawal and Srikant's apriori-gen ("Fast algorithms for mining association rules", VLDB 1994,
 //! section 2.1.1): frequent itemsets that differ in their last item are joined, and what is joined is kept if all its
 //! subsets with one item less are frequent. For mixed itemsets, *subsets* are those that are mixed too: what a party's
 //! own part must be like is the caller's to say.
 
-use crate::role::Side;
-/// An item that is frequent by itself, under the number that its owner has given it in this run. All of the first
-/// party's come before those of the second.
+/// An item that is frequent by itself, under the number that its owner has given it in this run. All of one party's
+/// come before those of the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrequentItem {
-    /// Party that owns the item.
-    pub side: Side,
+    /// Place of the party that owns the item.
+    pub party: u8,
     /// Number of the item among its owner's.
     pub number: u32,
 }
@@ -20,21 +19,32 @@ pub struct FrequentItem {
 /// Ownership of an itemset's items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ItemsetOwner {
-    /// Items of one party.
-    One(Side),
-    /// Items of both parties.
+    /// Items of the party at this place.
+    One(u8),
+    /// Items of several parties.
     Mixed,
 }
 
 /// Returns the ownership of the items in `set`, which is sorted and not empty.
 pub fn kind(set: &[FrequentItem]) -> ItemsetOwner {
-    let (first, last) = (set[0].side, set[set.len() - 1].side);
+    let (first, last) = (set[0].party, set[set.len() - 1].party);
     if first == last { ItemsetOwner::One(first) } else { ItemsetOwner::Mixed }
 }
 
-/// The items of the first party in `set`, which is sorted, and those of the second.
-pub fn parts(set: &[FrequentItem]) -> (&[FrequentItem], &[FrequentItem]) {
-    set.split_at(set.partition_point(|item| item.side == Side::First))
+/// The items of each party that has some in `set`, which is sorted, party by party.
+pub fn parts(set: &[FrequentItem]) -> impl Iterator<Item = &[FrequentItem]> {
+    set.chunk_by(|one, next| one.party == next.party)
+}
+
+/// The items of a party in `set`, which is sorted.
+pub fn part_of(set: &[FrequentItem], party: u8) -> &[FrequentItem] {
+    let start = set.partition_point(|item| item.party < party);
+    &set[start..start + set[start..].partition_point(|item| item.party == party)]
+}
+
+/// Whether a party has items in `set`.
+pub fn has_part(set: &[FrequentItem], party: u8) -> bool {
+    !part_of(set, party).is_empty()
 }
 
 /// Distinct itemsets of the same number of items, at least one; each is sorted, and they are.
@@ -44,8 +54,8 @@ pub struct Itemsets {
     items: Vec<FrequentItem>,
 }
 
-/// Bit of a word that tells an item's owner in the encoding of itemsets: numbers are lower.
-const SIDE_BIT: u32 = 31;
+/// First bit of a word that tells an item's owner in the encoding of itemsets: numbers are lower.
+const PARTY_BIT: u32 = 28;
 
 /// More candidates than allowed: how many are known of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +73,8 @@ impl Itemsets {
     }
 
     /// Returns one itemset for each item of a party that has `count` items.
-    pub fn singles(side: Side, count: u32) -> Itemsets {
-        Itemsets { length: 1, items: (0..count).map(|number| FrequentItem { side, number }).collect() }
+    pub fn singles(party: u8, count: u32) -> Itemsets {
+        Itemsets { length: 1, items: (0..count).map(|number| FrequentItem { party, number }).collect() }
     }
 
     /// Returns these itemsets, sorted.
@@ -127,10 +137,10 @@ impl Itemsets {
         Itemsets { length: self.length, items: kept.flat_map(|(_, set)| set.iter().copied()).collect() }
     }
 
-    /// Encodes the itemsets: the length, and then every item, in little-endian words of 32 bits. The highest bit of a
-    /// word tells the item's owner.
+    /// Encodes the itemsets: the length, and then every item, in little-endian words of 32 bits. The highest four bits
+    /// of a word tell the item's owner.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let item = |item: &FrequentItem| item.number | (item.side as u32) << SIDE_BIT;
+        let item = |item: &FrequentItem| item.number | u32::from(item.party) << PARTY_BIT;
         let words = [self.length as u32].into_iter().chain(self.items.iter().map(item));
         words.flat_map(u32::to_le_bytes).collect()
     }
@@ -140,9 +150,8 @@ impl Itemsets {
         let (words, rest) = bytes.as_chunks::<4>();
         let mut words = words.iter().map(|bytes| u32::from_le_bytes(*bytes));
         let length = words.next().filter(|length| *length > 0)? as usize;
-        let side = |word: u32| if word >> SIDE_BIT == 0 { Side::First } else { Side::Second };
-        let items = words.map(|word| FrequentItem { side: side(word), number: word & !(1 << SIDE_BIT) }).collect();
-        let sets = Itemsets { length, items };
+        let item = |word: u32| FrequentItem { party: (word >> PARTY_BIT) as u8, number: word & ((1 << PARTY_BIT) - 1) };
+        let sets = Itemsets { length, items: words.map(item).collect() };
         let ascending = |items: &[FrequentItem]| items.windows(2).all(|pair| pair[0] < pair[1]);
         let distinct = sets.iter().zip(sets.iter().skip(1)).all(|(one, next)| one < next);
         let whole = rest.is_empty() && sets.items.len().is_multiple_of(length);
@@ -166,17 +175,12 @@ impl Itemsets {
     }
 
     /// The candidates with one item more, of mixed itemsets: all their mixed subsets are among these, and `keep` says
-    /// yes to their parts.
-    pub fn mixed_candidates(
-        &self,
-        limit: usize,
-        keep: impl Fn(&[FrequentItem], &[FrequentItem]) -> bool,
-    ) -> Result<Itemsets, TooMany> {
+    /// yes to each party's part.
+    pub fn mixed_candidates(&self, limit: usize, keep: impl Fn(&[FrequentItem]) -> bool) -> Result<Itemsets, TooMany> {
         let mut joined = Joined::new(self.length + 1, limit);
         let mut subset = Vec::with_capacity(self.length);
         let mut worthwhile = |set: &[FrequentItem]| {
-            let (first, second) = parts(set);
-            keep(first, second)
+            parts(set).all(&keep)
                 && (0..set.len()).all(|left_out| {
                     subset.clear();
                     subset
@@ -184,7 +188,7 @@ impl Itemsets {
                     kind(&subset) != ItemsetOwner::Mixed || self.position(&subset).is_some()
                 })
         };
-        // With two items or more of the second party, both joined itemsets are mixed. With one, they are if that item
+        // Both joined itemsets are mixed, unless the last item alone is of another party. They are then, too, if it
         // stands in front.
         let sets: Vec<&[FrequentItem]> = self.iter().collect();
         joined.join(&sets, &mut worthwhile)?;
@@ -193,7 +197,8 @@ impl Itemsets {
             set.rotate_right(1);
             set
         };
-        let alone = sets.iter().filter(|set| parts(set).1.len() == 1);
+        let one_before_last = |set: &[FrequentItem]| matches!(kind(&set[..set.len() - 1]), ItemsetOwner::One(_));
+        let alone = sets.iter().filter(|set| one_before_last(set));
         let mut turned: Vec<Vec<FrequentItem>> = alone.map(|set| rotated(set)).collect();
         turned.sort_unstable();
         let turned: Vec<&[FrequentItem]> = turned.iter().map(Vec::as_slice).collect();
@@ -203,7 +208,8 @@ impl Itemsets {
             straight.clear();
             straight.extend_from_slice(&set[1..]);
             straight.push(set[0]);
-            worthwhile(&straight)
+            // Those of three parties have been joined above.
+            one_before_last(&straight) && worthwhile(&straight)
         })?;
         joined.sets.items[before..].chunks_exact_mut(self.length + 1).for_each(|set| set.rotate_left(1));
         let length = joined.sets.length;
@@ -211,15 +217,21 @@ impl Itemsets {
     }
 }
 
-/// The candidates of two items, one of each party, if they have so many.
-pub fn mixed_pairs(first: u32, second: u32, limit: usize) -> Result<Itemsets, TooMany> {
-    let candidates = first as usize * second as usize;
+/// The candidates of two items of different parties, which have so many, if they are no more than `limit`.
+pub fn mixed_pairs(items: &[u32], limit: usize) -> Result<Itemsets, TooMany> {
+    let later = |party: usize| items[party + 1..].iter().map(|&count| count as usize).sum::<usize>();
+    let candidates = items.iter().enumerate().map(|(party, &count)| (count as usize).saturating_mul(later(party)));
+    let candidates = candidates.fold(0, usize::saturating_add);
     if candidates > limit {
         return Err(TooMany { candidates, or_more: false });
     }
-    let item = |side, number| FrequentItem { side, number };
-    let pair = |one| (0..second).flat_map(move |other| [item(Side::First, one), item(Side::Second, other)]);
-    Ok(Itemsets { length: 2, items: (0..first).flat_map(pair).collect() })
+    let singles = |parties: std::ops::Range<usize>| {
+        parties.flat_map(|party| (0..items[party]).map(move |number| FrequentItem { party: party as u8, number }))
+    };
+    let all = items.len();
+    let pairs =
+        singles(0..all).flat_map(|one| singles(usize::from(one.party) + 1..all).flat_map(move |other| [one, other]));
+    Ok(Itemsets { length: 2, items: pairs.collect() })
 }
 
 /// Itemsets that are being joined.
@@ -267,32 +279,40 @@ mod tests {
 
     use super::*;
 
-    fn set(first: &[u32], second: &[u32]) -> Vec<FrequentItem> {
-        let of =
-            |side, numbers: &[u32]| numbers.iter().map(|&number| FrequentItem { side, number }).collect::<Vec<_>>();
-        [of(Side::First, first), of(Side::Second, second)].concat()
+    fn set(of: &[&[u32]]) -> Vec<FrequentItem> {
+        let items = |(party, numbers): (u8, &&[u32])| -> Vec<FrequentItem> {
+            numbers.iter().map(|&number| FrequentItem { party, number }).collect()
+        };
+        (0..).zip(of).flat_map(items).collect()
     }
 
     #[test]
-    fn sides_and_parts() {
-        assert_eq!(kind(&set(&[1], &[])), ItemsetOwner::One(Side::First));
-        assert_eq!(kind(&set(&[], &[1, 2])), ItemsetOwner::One(Side::Second));
-        assert_eq!(kind(&set(&[7], &[0])), ItemsetOwner::Mixed);
-        let mixed = set(&[3, 4], &[0]);
-        assert_eq!(parts(&mixed), (&set(&[3, 4], &[])[..], &set(&[], &[0])[..]));
-        assert!(set(&[9], &[]) < set(&[], &[0]));
+    fn owners_and_parts() {
+        assert_eq!(kind(&set(&[&[1]])), ItemsetOwner::One(0));
+        assert_eq!(kind(&set(&[&[], &[1, 2]])), ItemsetOwner::One(1));
+        assert_eq!(kind(&set(&[&[7], &[0]])), ItemsetOwner::Mixed);
+        let mixed = set(&[&[3, 4], &[], &[0]]);
+        assert!(parts(&mixed).eq([&mixed[..2], &mixed[2..]]));
+        assert_eq!((part_of(&mixed, 0), part_of(&mixed, 2)), (&mixed[..2], &mixed[2..]));
+        assert!(part_of(&mixed, 1).is_empty() && part_of(&mixed, 3).is_empty());
+        assert!(has_part(&mixed, 2) && !has_part(&mixed, 1));
+        assert!(set(&[&[9]]) < set(&[&[], &[0]]));
     }
 
     #[test]
     fn pairs_are_all_or_too_many() {
-        assert_eq!(mixed_pairs(2, 3, 6).unwrap().len(), 6);
-        assert_eq!(mixed_pairs(2, 3, 5), Err(TooMany { candidates: 6, or_more: false }));
-        assert!(mixed_pairs(0, 3, 0).unwrap().is_empty());
+        assert_eq!(mixed_pairs(&[2, 3], 6).unwrap().len(), 6);
+        assert_eq!(mixed_pairs(&[2, 3], 5), Err(TooMany { candidates: 6, or_more: false }));
+        assert!(mixed_pairs(&[0, 3], 0).unwrap().is_empty());
+        let three = mixed_pairs(&[2, 0, 1, 3], 11).unwrap();
+        assert_eq!(three.len(), 11);
+        assert!(three.iter().all(|pair| kind(pair) == ItemsetOwner::Mixed));
+        assert_eq!(Itemsets::from_bytes(&three.to_bytes()), Some(three));
     }
 
     /// Returns all subsets of a few items.
     fn universe() -> Vec<Vec<FrequentItem>> {
-        let items = set(&[0, 1, 2, 3], &[0, 1, 2]);
+        let items = set(&[&[0, 1, 2], &[0, 1, 2], &[0, 1]]);
         let chosen = |mask: usize| (0..items.len()).filter(|&bit| mask >> bit & 1 == 1).map(|bit| items[bit]).collect();
         (1..1 << items.len()).map(chosen).collect()
     }
@@ -312,13 +332,13 @@ mod tests {
             // An arbitrary choice among the itemsets of this length.
             let chosen = |set: &[FrequentItem]| {
                 let hash = set.iter().fold(seed, |hash, item| {
-                    let mixed = hash ^ u64::from(item.number) ^ (item.side as u64) << 8;
+                    let mixed = hash ^ u64::from(item.number) ^ u64::from(item.party) << 8;
                     mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
                 });
                 hash % 4 <= keep
             };
             let universe = universe();
-            for kind_of in [ItemsetOwner::One(Side::First), ItemsetOwner::One(Side::Second), ItemsetOwner::Mixed] {
+            for kind_of in [ItemsetOwner::One(0), ItemsetOwner::One(1), ItemsetOwner::One(2), ItemsetOwner::Mixed] {
                 let of_kind = |set: &&Vec<FrequentItem>, length: usize| set.len() == length && kind(set) == kind_of;
                 let frequent: Vec<Vec<FrequentItem>> =
                     universe.iter().filter(|set| of_kind(set, length) && chosen(set)).cloned().collect();
@@ -333,7 +353,7 @@ mod tests {
                 }
                 let (frequent, expected) = (Itemsets::sorted(length, frequent), Itemsets::sorted(length + 1, expected));
                 let generate = |limit| match kind_of {
-                    ItemsetOwner::Mixed => frequent.mixed_candidates(limit, |_, _| true),
+                    ItemsetOwner::Mixed => frequent.mixed_candidates(limit, |_| true),
                     ItemsetOwner::One(_) => frequent.candidates(limit),
                 };
                 let generated = generate(expected.len()).unwrap();

@@ -3,21 +3,20 @@
 
 use super::association::{self, AssociationRule, TooManyRules};
 use super::frequent::{Counted, Frequent};
-use super::itemsets::Itemsets;
-use super::levels::{Candidates, Level, count_items, every_count, first_level, frequent_counts, one_party};
+use super::itemsets::{Itemsets, has_part};
+use super::levels::{self, Candidates, Level, count_items, first_level, one_party};
 use super::params::{Params, RevealedCounts};
 use super::told::Telling;
-use crate::channel::Channel;
+use crate::channel::{Channel, conclude_all_for};
 use crate::error::{Error, Result};
 use crate::protocol::dot::Shares;
-use crate::role::Side;
 
-/// Itemsets that are to be counted next. Both parties get the same [`CountPlan::mixed`].
+/// Itemsets that are to be counted next. All parties get the same [`CountPlan::mixed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountPlan {
     /// Itemsets of the own items, which this party counts alone.
     pub own: Vec<Itemsets>,
-    /// Itemsets of both parties' items, whose counts they share.
+    /// Itemsets of several parties' items, whose counts these share.
     pub mixed: Itemsets,
 }
 
@@ -42,9 +41,9 @@ impl CountPlan {
     }
 }
 
-/// A party's part, between one count and the next.
+/// A party's part, between one count and the next. Its channels are those to all others, in the order of their places.
 pub struct Miner {
-    side: Side,
+    me: u8,
     params: Params,
     /// The frequent itemsets of the length that was counted last.
     level: Level,
@@ -57,7 +56,7 @@ enum Step {
     /// No request is open.
     Ready,
     /// Candidates; and the counts of those of one party, once they are known.
-    Level(Candidates, Option<[Counted; 2]>),
+    Level(Candidates, Option<Vec<Counted>>),
     /// Itemsets of one party that are told, with `mixed_only`, at the end.
     Telling(Telling),
     /// Everything has been told.
@@ -69,23 +68,23 @@ impl Miner {
     /// their numbers, which must be random. Counts of more than [`Params::max_candidates`] may be left out.
     ///
     /// Errors: those of `params`; [`Error::Input`] if items of a party are too many; the channel's; the peer's.
-    pub fn begin(side: Side, items: usize, counts: &[u32], params: &Params, channel: &mut Channel) -> Result<Miner> {
+    pub fn begin(me: u8, items: usize, counts: &[u32], params: &Params, channels: &mut [Channel]) -> Result<Miner> {
         params.check()?;
-        let items_of = count_items(side, items, params, channel)?;
+        let items_of = count_items(me, items, params, channels)?;
         if counts.len() != items
             || counts.iter().any(|count| !(params.minimum..=params.rows).contains(&(*count as usize)))
         {
             return Err(Error::Internal("rules: items that are not frequent".into()));
         }
-        let level = first_level(side, counts, items_of, params, channel)?;
-        let mut frequent = Frequent::new(params.rows as u32);
+        let level = first_level(me, counts, items_of, params, channels)?;
+        let mut frequent = Frequent::new(params.rows as u32, level.one.len());
         level.keep(params, &mut frequent);
-        Ok(Miner { side, params: *params, level, frequent, step: Step::Ready })
+        Ok(Miner { me, params: *params, level, frequent, step: Step::Ready })
     }
 
     /// Returns the itemsets to be counted next; `None` when all is known. Their counts go to [`Miner::take_own`], and
     /// then, if there are mixed itemsets, to [`Miner::take_mixed`].
-    pub fn next(&mut self, channel: &mut Channel) -> Result<Option<CountPlan>> {
+    pub fn next(&mut self, channels: &mut [Channel]) -> Result<Option<CountPlan>> {
         match self.step {
             Step::Ready => (),
             Step::Told => return Ok(None),
@@ -94,17 +93,18 @@ impl Miner {
         let length = self.level.mixed.sets.length() + 1;
         if length <= self.params.max_len {
             let candidates = self.level.candidates(length, &self.params);
-            let candidates = candidates.map_err(|error| channel.conclude_for(error))?;
+            let candidates = candidates.map_err(|error| conclude_all_for(channels, error))?;
             if !candidates.is_empty() {
-                channel.progress().start("counting candidates", candidates.len());
-                let own = vec![candidates.one[self.side as usize].clone()];
+                let starts = |channel: &Channel| channel.progress().start("counting candidates", candidates.len());
+                channels.iter().for_each(starts);
+                let own = vec![candidates.one[usize::from(self.me)].clone()];
                 let wanted = CountPlan { own, mixed: candidates.mixed.clone() };
                 self.step = Step::Level(candidates, None);
                 return Ok(Some(wanted));
             }
         }
         if self.params.rules.mixed_only
-            && let Some(telling) = Telling::of(self.side, &self.frequent)
+            && let Some(telling) = Telling::of(self.me, self.level.one.len(), &self.frequent)
         {
             let wanted = CountPlan { own: telling.own().to_vec(), mixed: Itemsets::none(length) };
             self.step = Step::Telling(telling);
@@ -114,11 +114,11 @@ impl Miner {
         Ok(None)
     }
 
-    /// Takes the counts of [`CountPlan::own`], one after the other, and exchanges those that the peer is told.
-    pub fn take_own(&mut self, counts: &[u32], channel: &mut Channel) -> Result<()> {
+    /// Takes the counts of [`CountPlan::own`], one after the other, and exchanges those that the peers are told.
+    pub fn take_own(&mut self, counts: &[u32], channels: &mut [Channel]) -> Result<()> {
         match std::mem::replace(&mut self.step, Step::Ready) {
-            Step::Level(candidates, None) if counts.len() == candidates.one[self.side as usize].len() => {
-                let one = one_party(self.side, counts, &self.level, &candidates, &self.params, channel)?;
+            Step::Level(candidates, None) if counts.len() == candidates.one[usize::from(self.me)].len() => {
+                let one = one_party(self.me, counts, &self.level, &candidates, &self.params, channels)?;
                 if candidates.mixed.is_empty() {
                     self.end_level(one, Counted::none(candidates.mixed.length()))
                 } else {
@@ -128,40 +128,41 @@ impl Miner {
             }
             Step::Telling(telling) if counts.len() == telling.own().iter().map(Itemsets::len).sum::<usize>() => {
                 self.step = Step::Told;
-                telling.exchange(counts, &self.params, &mut self.frequent, channel)
+                telling.exchange(counts, &self.params, &mut self.frequent, channels)
             }
             _ => Err(Error::Internal("rules: other counts came than were asked for".into())),
         }
     }
 
-    /// Takes this party's shares of the counts of [`CountPlan::mixed`], and opens what may be opened. `reached` says
-    /// which of them reach the minimum; it is asked with [`RevealedCounts::Frequent`] alone.
+    /// Takes this party's shares of the counts of those of [`CountPlan::mixed`] that have items of its own, and opens
+    /// what may be opened. `reached` says which of them reach the minimum; it is asked with
+    /// [`RevealedCounts::Frequent`] alone.
     pub fn take_mixed(
         &mut self,
         shares: Shares,
-        reached: impl FnOnce(&Shares, &mut Channel) -> Result<Vec<bool>>,
-        channel: &mut Channel,
+        reached: impl FnOnce(&Shares, &mut [Channel]) -> Result<Vec<bool>>,
+        channels: &mut [Channel],
     ) -> Result<()> {
         let (candidates, one) = match std::mem::replace(&mut self.step, Step::Ready) {
             Step::Level(candidates, Some(one))
-                if shares.len() == candidates.mixed.len() && shares.modulus() == self.params.modulus()? =>
+                if shares.len() == candidates.mixed.iter().filter(|set| has_part(set, self.me)).count()
+                    && shares.modulus() == self.params.modulus()? =>
             {
                 (candidates.mixed, one)
             }
             _ => return Err(Error::Internal("rules: other products came than were asked for".into())),
         };
-        let mixed = match self.params.reveal {
-            RevealedCounts::Counts => every_count(shares, &self.level, &candidates, &self.params, channel)?,
-            RevealedCounts::Frequent => {
-                let reached = reached(&shares, channel)?;
-                frequent_counts(shares, &reached, &self.level, &candidates, &self.params, channel)?
-            }
+        let reached = match self.params.reveal {
+            RevealedCounts::Counts => None,
+            RevealedCounts::Frequent => Some(reached(&shares, channels)?),
         };
+        let reached = reached.as_deref();
+        let mixed = levels::mixed(self.me, &shares, reached, &self.level, &candidates, &self.params, channels)?;
         self.end_level(one, mixed);
         Ok(())
     }
 
-    fn end_level(&mut self, one: [Counted; 2], mixed: Counted) {
+    fn end_level(&mut self, one: Vec<Counted>, mixed: Counted) {
         (self.level.one, self.level.mixed) = (one, mixed);
         self.level.keep(&self.params, &mut self.frequent);
     }
@@ -169,12 +170,13 @@ impl Miner {
     /// The frequent itemsets, and the rules that follow from them.
     ///
     /// Errors ([`Error::Input`]): more rules than `params` allow.
-    pub fn finish(self, channel: &mut Channel) -> Result<(Frequent, Vec<AssociationRule>)> {
+    pub fn finish(self, channels: &mut [Channel]) -> Result<(Frequent, Vec<AssociationRule>)> {
         let Miner { params, frequent, step: Step::Told, .. } = self else {
             return Err(Error::Internal("rules: counts are missing".into()));
         };
-        let rules = association::rules(&frequent, &params.rules, params.max_rules, channel.progress());
-        let rules = rules.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
+        let progress = channels.first().map(Channel::progress).cloned().unwrap_or_default();
+        let rules = association::rules(&frequent, &params.rules, params.max_rules, &progress);
+        let rules = rules.map_err(|TooManyRules| conclude_all_for(channels, params.too_many_rules()))?;
         Ok((frequent, rules))
     }
 }
@@ -188,7 +190,7 @@ mod tests {
     fn what_is_wanted_survives_bytes_and_garbage_is_refused() {
         for (own, mixed) in [
             (vec![], Itemsets::none(3)),
-            (vec![Itemsets::singles(Side::Second, 5), Itemsets::none(2)], mixed_pairs(3, 4, 12).unwrap()),
+            (vec![Itemsets::singles(1, 5), Itemsets::none(2)], mixed_pairs(&[3, 4, 1], 19).unwrap()),
         ] {
             let wanted = CountPlan { own, mixed };
             let bytes = wanted.to_bytes();
@@ -202,7 +204,7 @@ mod tests {
             assert!(CountPlan::from_bytes(&[&bytes[..], &[0]].concat()).is_none());
         }
         assert!(CountPlan::from_bytes(&[]).is_none());
-        let mut twice = mixed_pairs(1, 2, 2).unwrap().to_bytes();
+        let mut twice = mixed_pairs(&[1, 2], 2).unwrap().to_bytes();
         twice.extend_from_within(4..12);
         assert!(Itemsets::from_bytes(&twice).is_none());
     }

@@ -1,15 +1,16 @@
-//! Association rules over columns that two parties hold: Apriori, and the rules that follow from its itemsets.
+//! Association rules over columns that several parties hold: Apriori, and the rules that follow from its itemsets.
 //!
 //! Each party has items (columns of zeros and ones) over the same rows (baskets). An itemset of one party's items is
-//! counted by that party alone; of a mixed one, the count is the scalar product of two columns, the conjunction of each
-//! party's part. After Dong and Chen, "A fast secure dot product protocol with application to privacy preserving
-//! association rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002); with
-//! [`RevealedCounts::Frequent`], only counts that reach the minimum are opened. Equal to Apriori on the joined columns,
-//! itemset for itemset. Semi-honest parties.
+//! counted by that party alone; of a mixed one, the count is the scalar product of a column of each of its parties, the
+//! conjunction of the party's part. After Dong and Chen, "A fast secure dot product protocol with application to
+//! privacy preserving association rule mining" (PAKDD 2014), algorithm 1, which is Vaidya and Clifton's (KDD 2002);
+//! with [`RevealedCounts::Frequent`], only counts that reach the minimum are opened. Equal to Apriori on the joined
+//! columns, itemset for itemset. Semi-honest parties.
 //!
-//! [`run`] is a party's part where it has all rows in one place; [`Miner`] is all of it but counting. Names of items do
-//! not appear in it: items are known by numbers that their owners shuffle, until [`names`] of those that were found are
-//! told. What each party learns is in `docs/protocols/rules.md`.
+//! [`run`] is the part of one of two parties that has all rows in one place, [`mesh::run`] that of one of several;
+//! [`Miner`] is all of it but counting. Names of items do not appear in it: items are known by numbers that their
+//! owners shuffle, until [`names`] of those that were found are told. What each party learns is in
+//! `docs/protocols/rules.md` and `docs/protocols/rules-mesh.md`.
 
 pub mod association;
 pub mod baskets;
@@ -20,6 +21,7 @@ mod frequent;
 mod hidden;
 pub mod itemsets;
 mod levels;
+pub mod mesh;
 mod miner;
 pub mod names;
 mod params;

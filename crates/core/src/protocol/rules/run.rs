@@ -1,4 +1,5 @@
-//! The two parties' roles, of parties that have all rows in one place.
+//! Roles of parties that have all rows in one place: the two parties', and the parts that they have in common with
+//! those of several.
 
 use rand_core::CryptoRng;
 use rayon::prelude::*;
@@ -24,7 +25,7 @@ use crate::session::Session;
 /// Candidates that one thread counts in one go.
 const PART: usize = 64;
 
-/// Findings of both parties. They find the same, but for [`Mined::items`].
+/// Findings of a party. All find the same, but for [`Mined::items`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mined {
     /// The frequent itemsets: all of them; with `mixed_only` the mixed ones, and those of one party that stand in
@@ -86,7 +87,49 @@ pub fn second_over(
     mine(Side::Second, baskets, params, products, compare, channel, rng)
 }
 
-/// Runs the role of a party. `compare` tells which shared counts, up to a bound, reach a threshold.
+/// Shared counts of candidates, as [`apriori`] asks for them.
+pub(super) trait SharedCounts {
+    /// Makes this party's shares of the counts of those candidates that have items of its own.
+    fn shares(&mut self, candidates: &Itemsets, channels: &mut [Channel]) -> Result<Shares>;
+
+    /// Says which of these counts reach the minimum.
+    fn reached(&mut self, candidates: &Itemsets, shares: &Shares, channels: &mut [Channel]) -> Result<Vec<bool>>;
+}
+
+/// Counts that two parties share. `compare` tells which of them, up to a bound, reach a threshold.
+struct PairCounts<'a, P, C> {
+    side: Side,
+    params: &'a Params,
+    columns: &'a [&'a RowSet],
+    products: &'a mut P,
+    compare: C,
+}
+
+impl<P, C> SharedCounts for PairCounts<'_, P, C>
+where
+    P: ScalarProducts,
+    C: FnMut(&Shares, u128, u128, &mut Channel) -> Result<Vec<bool>>,
+{
+    fn shares(&mut self, candidates: &Itemsets, channels: &mut [Channel]) -> Result<Shares> {
+        let (rows, modulus) = (self.params.rows, self.params.modulus()?);
+        let batch = ProductBatch::new(self.side, rows, modulus, candidates, self.columns.to_vec());
+        self.products.products(&batch, only(channels)?)
+    }
+
+    fn reached(&mut self, _: &Itemsets, shares: &Shares, channels: &mut [Channel]) -> Result<Vec<bool>> {
+        (self.compare)(shares, self.params.rows as u128, self.params.minimum as u128, only(channels)?)
+    }
+}
+
+/// The channel to the one peer.
+fn only(channels: &mut [Channel]) -> Result<&mut Channel> {
+    match channels {
+        [channel] => Ok(channel),
+        channels => Err(Error::Internal(format!("rules: two parties with {} channels", channels.len()))),
+    }
+}
+
+/// Runs the role of one of two parties. `compare` tells which shared counts, up to a bound, reach a threshold.
 fn mine<R: CryptoRng>(
     side: Side,
     baskets: &Baskets,
@@ -96,39 +139,55 @@ fn mine<R: CryptoRng>(
     channel: &mut Channel,
     rng: &mut R,
 ) -> Result<Mined> {
-    let agreed = baskets.rows() == params.column_rows() && baskets.present().is_some() == params.hidden.is_some();
-    if !agreed || baskets.minimum() != params.minimum || baskets.most() < params.max_candidates {
-        return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
-    }
-    let items = shuffled_items(baskets, rng);
+    let items = shuffled_items(baskets, params, rng)?;
     let columns: Vec<&RowSet> = items.iter().filter_map(|&item| baskets.item(item)).collect();
+    let compare =
+        |shares: &Shares, bound, threshold, channel: &mut Channel| compare(shares, bound, threshold, channel, rng);
     if let Some(present) = baskets.present() {
-        let compare =
-            |shares: &Shares, bound, threshold, channel: &mut Channel| compare(shares, bound, threshold, channel, rng);
         let miner = HiddenMiner { side, params, count: baskets.frequent(), items: columns, present, products, compare };
         let (frequent, rules, kept) = miner.run(channel)?;
         return Ok(Mined { frequent, rules, items: kept.into_iter().map(|place| items[place]).collect() });
     }
-    let (rows, minimum) = (params.rows as u128, params.minimum as u128);
-    let counts: Vec<u32> = columns.iter().map(|rows| rows.count() as u32).collect();
-    let mut miner = Miner::begin(side, baskets.frequent(), &counts, params, channel)?;
-    while let Some(wanted) = miner.next(channel)? {
-        miner.take_own(&counts_of(&columns, &wanted.own), channel)?;
-        if !wanted.mixed.is_empty() {
-            let batch = ProductBatch::new(side, params.rows, params.modulus()?, &wanted.mixed, columns.clone());
-            let shares = products.products(&batch, channel)?;
-            miner.take_mixed(shares, |shares, channel| compare(shares, rows, minimum, channel, rng), channel)?;
-        }
-    }
-    let (frequent, rules) = miner.finish(channel)?;
+    let counts = PairCounts { side, params, columns: &columns, products, compare };
+    let channels = std::slice::from_mut(channel);
+    let (frequent, rules) = apriori(side as u8, baskets.frequent(), &columns, params, counts, channels)?;
     Ok(Mined { frequent, rules, items })
 }
 
-/// Items that are frequent by themselves, in random order: their places are the numbers that the peer sees, and must
+/// Finds the frequent itemsets and their rules, level by level. `items` are the rows of the own frequent items by their
+/// numbers, of which there are `count`; of more than there may be, none.
+pub(super) fn apriori(
+    me: u8,
+    count: usize,
+    items: &[&RowSet],
+    params: &Params,
+    mut counts: impl SharedCounts,
+    channels: &mut [Channel],
+) -> Result<(Frequent, Vec<AssociationRule>)> {
+    let supports: Vec<u32> = items.iter().map(|rows| rows.count() as u32).collect();
+    let mut miner = Miner::begin(me, count, &supports, params, channels)?;
+    while let Some(wanted) = miner.next(channels)? {
+        miner.take_own(&counts_of(items, &wanted.own), channels)?;
+        if !wanted.mixed.is_empty() {
+            let shares = counts.shares(&wanted.mixed, channels)?;
+            let reached = |shares: &Shares, channels: &mut [Channel]| counts.reached(&wanted.mixed, shares, channels);
+            miner.take_mixed(shares, reached, channels)?;
+        }
+    }
+    miner.finish(channels)
+}
+
+/// Items that are frequent by themselves, in random order: their places are the numbers that the peers see, and must
 /// not tell where among the named ones a nameless one stands.
-fn shuffled_items(baskets: &Baskets, rng: &mut impl CryptoRng) -> Vec<usize> {
+///
+/// Errors ([`Error::Internal`]): the baskets are not those of `params`.
+pub(super) fn shuffled_items(baskets: &Baskets, params: &Params, rng: &mut impl CryptoRng) -> Result<Vec<usize>> {
+    let agreed = baskets.rows() == params.column_rows() && baskets.present().is_some() == params.hidden.is_some();
+    if !agreed || baskets.minimum() != params.minimum || baskets.most() < params.max_candidates {
+        return Err(Error::Internal("rules: the baskets are not those that were agreed on".into()));
+    }
     let items: Vec<usize> = (0..baskets.len()).filter(|&item| baskets.item(item).is_some()).collect();
-    random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect()
+    Ok(random_order(items.len(), rng).into_iter().map(|place| items[place as usize]).collect())
 }
 
 /// Counts the rows that hold each of the own itemsets; `columns` are the rows of the own items, by their numbers.

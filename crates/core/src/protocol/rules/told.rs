@@ -1,4 +1,4 @@
-//! `mixed_only`: which itemsets of one party the other is told, and when.
+//! `mixed_only`: which itemsets of one party the others are told, and when.
 //!
 //! A rule needs the counts of its antecedents and of its consequents. Those of one party that stand in no rule of the
 //! result are not told. Who decides whether a rule has enough confidence is who knows its antecedents' count:
@@ -7,41 +7,42 @@
 //! 2. with the antecedents that it has been told, each party sees for which rules its own itemsets are consequents, and tells
 //!    those.
 //!
-//! Both are told as bits over a list that both parties have: the parts of the frequent mixed itemsets. That one is not
+//! Both are told as bits over a list that all parties have: the parts of the frequent mixed itemsets. That one is not
 //! told says that no rule of the result has it, which the result says too.
 //!
 //! Before that, each says whether the rules that it knows of are as few as the terms allow: those with mixed
-//! antecedents, which both know, and those with antecedents of its own. After the first round both know of all.
+//! antecedents, which all know, and those with antecedents of its own. After the first round all know of all.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::association::{TooManyRules, each};
 use super::frequent::{Counted, Frequent};
-use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, parts};
+use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, part_of};
 use super::params::Params;
 use super::{TOLD, exchange as exchanged};
-use crate::channel::Channel;
+use crate::channel::{Channel, conclude_all_for};
 use crate::error::Result;
-use crate::role::Side;
 
 /// Itemsets whose counts are to be told, before these are known.
 pub(super) struct Telling {
-    own: Parts,
-    theirs: Parts,
+    me: usize,
+    /// Itemsets of each party.
+    parts: Vec<Parts>,
 }
 
 impl Telling {
     /// Selects the itemsets to be told from `frequent`, which holds the mixed itemsets. Returns `None` if there are no
     /// mixed ones.
-    pub(crate) fn of(side: Side, frequent: &Frequent) -> Option<Telling> {
+    pub(crate) fn of(me: u8, parties: usize, frequent: &Frequent) -> Option<Telling> {
         frequent.mixed().next()?;
-        Some(Telling { own: Parts::of(side, frequent), theirs: Parts::of(side.other(), frequent) })
+        let parts = (0..parties as u8).map(|party| Parts::of(party, frequent)).collect();
+        Some(Telling { me: me.into(), parts })
     }
 
     /// The own itemsets whose counts are needed.
     pub(crate) fn own(&self) -> &[Itemsets] {
-        &self.own.levels
+        &self.parts[self.me].levels
     }
 
     /// Adds to `frequent` those of each party that stand in rules. `counts` are those of the own itemsets.
@@ -50,51 +51,72 @@ impl Telling {
         counts: &[u32],
         params: &Params,
         frequent: &mut Frequent,
-        channel: &mut Channel,
+        channels: &mut [Channel],
     ) -> Result<()> {
-        let Telling { mut own, mut theirs } = self;
-        channel.progress().start("telling supports of rules", 2);
-        own.counts = counts.iter().copied().map(Some).collect();
+        let Telling { me, mut parts } = self;
+        channels.iter().for_each(|channel| channel.progress().start("telling supports of rules", 2));
+        parts[me].counts = counts.iter().copied().map(Some).collect();
 
-        let mut told = vec![false; own.counts.len()];
-        let known = needed(frequent, params, &own, &theirs);
-        if !exchanged::fit(known.is_ok(), channel)? {
-            return Err(channel.conclude_for(params.too_many_rules()));
+        let mut told = vec![false; counts.len()];
+        let known = needed(frequent, params, &parts).is_ok();
+        let all = vec![(); channels.len()];
+        let fit = exchanged::with_each(channels, all, |(), channel| exchanged::fit(known, channel))?;
+        if !fit.into_iter().all(|fit| fit) {
+            return Err(conclude_all_for(channels, params.too_many_rules()));
         }
+        let needed = |frequent: &Frequent, parts: &[Parts], channels: &mut [Channel]| {
+            let needed = needed(frequent, params, parts);
+            needed.map_err(|TooManyRules| conclude_all_for(channels, params.too_many_rules()))
+        };
+        let rows = frequent.rows();
         for _ in 0..2 {
-            // After the first round, what both know of is the same.
-            let needed = needed(frequent, params, &own, &theirs);
-            let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
+            // After the first round, what all know of is the same.
+            let needed = needed(frequent, &parts, channels)?;
+            let own = &parts[me];
             let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
             let message: Vec<Option<u32>> =
                 own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
             told.iter_mut().zip(now).for_each(|(told, now)| *told |= now);
-            let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
-            for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
-                let possible = theirs.least[index]..=frequent.rows();
-                if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
-                    return Err(channel.violation(format!("`{}` hold a count that cannot be", TOLD.name)));
+            let peers = parts.iter_mut().enumerate().filter(|(party, _)| *party != me).map(|(_, theirs)| theirs);
+            exchanged::with_each(channels, peers.collect(), |theirs: &mut Parts, channel| {
+                let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
+                for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
+                    let possible = theirs.least[index]..=rows;
+                    if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
+                        return Err(channel.violation(format!("`{}` hold a count that cannot be", TOLD.name)));
+                    }
+                    theirs.counts[index] = count;
                 }
-                theirs.counts[index] = count;
-            }
-            channel.progress().advance(1);
+                channel.progress().advance(1);
+                Ok(())
+            })?;
         }
-        let needed = needed(frequent, params, &own, &theirs);
-        let needed = needed.map_err(|TooManyRules| channel.conclude_for(params.too_many_rules()))?;
+        let needed = needed(frequent, &parts, channels)?;
+        let own = &mut parts[me];
         own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
-        let known = own.known().chain(theirs.known()).collect::<BTreeSet<_>>();
-        if known != needed.iter().map(Vec::as_slice).collect() {
-            return Err(channel.violation(format!("`{}` are not what the rules need", TOLD.name)));
+        let as_needed = |party: &Parts| {
+            let here: BTreeSet<&[FrequentItem]> = party.known().collect();
+            let needed = needed.iter().filter(|part| kind(part) == ItemsetOwner::One(party.party));
+            here == needed.map(Vec::as_slice).collect()
+        };
+        let check = format!("`{}` are not what the rules need", TOLD.name);
+        let peers = parts.iter().enumerate().filter(|(party, _)| *party != me).map(|(_, theirs)| theirs);
+        let wrong = channels.iter().zip(peers).find(|(_, theirs)| !as_needed(theirs));
+        match wrong {
+            Some((channel, _)) => return Err(channel.violation(check)),
+            // Somebody told an antecedent too late.
+            None if !as_needed(&parts[me]) => {
+                return Err(exchanged::violation_of_one(&channels.iter().collect::<Vec<_>>(), &check));
+            }
+            None => parts.iter().for_each(|party| party.add_to(frequent)),
         }
-        own.add_to(frequent);
-        theirs.add_to(frequent);
         Ok(())
     }
 }
 
 /// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.
 pub(super) struct Parts {
-    side: Side,
+    party: u8,
     /// Itemsets by length, from 1 on.
     pub levels: Vec<Itemsets>,
     /// Rows that each is in at least: those of mixed itemsets that contain it.
@@ -103,11 +125,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(side: Side, frequent: &Frequent) -> Parts {
-        let part = |set| {
-            let (first, second) = parts(set);
-            if side == Side::First { first } else { second }
-        };
+    pub(super) fn of(party: u8, frequent: &Frequent) -> Parts {
+        let part = |set| part_of(set, party);
         let longest = frequent.mixed().map(|(set, _)| part(set).len()).max().unwrap_or(0);
         let level = |length| {
             let here = frequent.mixed().map(|(set, _)| part(set)).filter(|part| part.len() == length);
@@ -115,7 +134,7 @@ impl Parts {
         };
         let levels: Vec<Itemsets> = (1..=longest).map(level).collect();
         let count = levels.iter().map(Itemsets::len).sum();
-        let mut parts = Parts { side, levels, least: vec![0; count], counts: vec![None; count] };
+        let mut parts = Parts { party, levels, least: vec![0; count], counts: vec![None; count] };
         for (set, count) in frequent.mixed() {
             if let Some(index) = parts.position(part(set)) {
                 parts.least[index] = parts.least[index].max(count);
@@ -129,8 +148,9 @@ impl Parts {
     }
 
     pub(super) fn position(&self, part: &[FrequentItem]) -> Option<usize> {
-        let shorter: usize = self.levels.iter().take(part.len() - 1).map(Itemsets::len).sum();
-        Some(shorter + self.levels.get(part.len() - 1)?.position(part)?)
+        let before = part.len().checked_sub(1)?;
+        let shorter: usize = self.levels.iter().take(before).map(Itemsets::len).sum();
+        Some(shorter + self.levels.get(before)?.position(part)?)
     }
 
     fn count(&self, part: &[FrequentItem]) -> Option<u32> {
@@ -148,8 +168,10 @@ impl Parts {
             let (here, beyond) = rest.split_at(sets.len());
             rest = beyond;
             let sets = sets.select(|index| here[index].is_some());
-            frequent
-                .push(ItemsetOwner::One(self.side), Counted { sets, counts: here.iter().flatten().copied().collect() });
+            frequent.push(
+                ItemsetOwner::One(self.party),
+                Counted { sets, counts: here.iter().flatten().copied().collect() },
+            );
         }
     }
 }
@@ -159,14 +181,12 @@ impl Parts {
 pub(super) fn needed(
     frequent: &Frequent,
     params: &Params,
-    own: &Parts,
-    theirs: &Parts,
+    parts: &[Parts],
 ) -> std::result::Result<BTreeSet<Vec<FrequentItem>>, TooManyRules> {
     let (mut needed, mut rules) = (BTreeSet::new(), 0);
     let count_of = |set: &[FrequentItem]| match kind(set) {
         ItemsetOwner::Mixed => frequent.count(set),
-        ItemsetOwner::One(side) if side == own.side => own.count(set),
-        ItemsetOwner::One(_) => theirs.count(set),
+        ItemsetOwner::One(party) => parts[usize::from(party)].count(set),
     };
     for (set, count) in frequent.mixed() {
         let ended = each(set, count, &params.rules, count_of, |antecedents, consequents, _| {

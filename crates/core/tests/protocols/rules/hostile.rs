@@ -12,10 +12,10 @@ use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{ItemsetOwner, kind, parts};
+use tacita_core::protocol::rules::itemsets::{ItemsetOwner, kind, part_of};
 use tacita_core::protocol::rules::{self, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
-use tacita_core::{Channel, Error, ErrorKind, Result, Side};
+use tacita_core::{Channel, Error, ErrorKind, Result};
 
 const ROWS: usize = 60;
 const MINIMUM: usize = 11;
@@ -96,8 +96,8 @@ const ITEMS_OF: [usize; 2] = [4, 6];
 fn counts_that_cannot_be() {
     for reveal in [RevealedCounts::Frequent, RevealedCounts::Counts] {
         let (case, frames, mined) = parties(params(reveal, false));
-        assert_eq!(mined.frequent.shown(Side::First).len(), ITEMS_OF[0]);
-        assert_eq!(mined.frequent.shown(Side::Second).len(), ITEMS_OF[1]);
+        assert_eq!(mined.frequent.shown(0).len(), ITEMS_OF[0]);
+        assert_eq!(mined.frequent.shown(1).len(), ITEMS_OF[1]);
         let mut attacks = Vec::new();
         for culprit in 0..2 {
             let (items, pairs) = (ITEMS_OF[culprit], ITEMS_OF[culprit] * (ITEMS_OF[culprit] - 1) / 2);
@@ -164,10 +164,9 @@ fn told_supports_that_no_rule_needs() {
             })
             .unwrap();
         let told: usize = payload[..bits].iter().map(|byte| byte.count_ones() as usize).sum();
-        let side = [Side::First, Side::Second][culprit];
-        let part = |set| if culprit == 0 { parts(set).0 } else { parts(set).1 };
+        let part = |set| part_of(set, culprit as u8);
         let all = mined.frequent.mixed().map(|(set, _)| part(set)).collect::<BTreeSet<_>>().len();
-        let shown = mined.frequent.iter().filter(|(set, _)| kind(set) == ItemsetOwner::One(side)).count();
+        let shown = mined.frequent.iter().filter(|(set, _)| kind(set) == ItemsetOwner::One(culprit as u8)).count();
         assert!(0 < told && told <= shown && shown < all && bits == all.div_ceil(8), "{told} {shown} {all}");
         let nothing = move |payload: &mut Vec<u8>| *payload = vec![0; bits];
         attacks.push(two::on_payload(&case, "nothing is told", culprit, at, nothing));

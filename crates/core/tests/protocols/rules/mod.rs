@@ -2,6 +2,7 @@
 
 mod hidden;
 mod hostile;
+mod mesh;
 mod names;
 mod results;
 mod views;

@@ -1,10 +1,12 @@
-//! Association rules: both parties find what a plain Apriori over all rows finds, itemset for itemset and rule for
+//! Association rules: all parties find what a plain Apriori over all rows finds, itemset for itemset and rule for
 //! rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::support::dealer::Dealer;
+use crate::support::many::{in_memory, run_parties};
+use crate::support::mesh::{Source, ots};
 use crate::support::two;
 use crate::support::{rng, session};
 use proptest::prelude::*;
@@ -16,27 +18,33 @@ use tacita_core::protocol::rules::support::Support;
 use tacita_core::protocol::rules::{self, Mined, Params, RevealedCounts};
 use tacita_core::{Channel, Error, Result, Side};
 
-/// Rows of items 0, 1, 2, ...; which of them are the first party's. If rows are hidden, those behind the common ones
-/// are each of one party alone: even ones the first's, odd ones the second's.
-#[derive(Debug)]
-struct Case {
-    rows: Vec<BTreeSet<usize>>,
-    firsts: Vec<bool>,
-    params: Params,
-    /// Whether comparisons run over dealt OTs.
-    dealt: bool,
+/// Rows of items 0, 1, 2, ...; and the party that has each. If rows are hidden, those behind the common ones are each
+/// of one party alone: even ones the first's, odd ones the second's.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub rows: Vec<BTreeSet<usize>>,
+    pub parties: usize,
+    pub owners: Vec<usize>,
+    pub params: Params,
+    /// Whether comparisons, and products among more than two, run over dealt OTs.
+    pub dealt: bool,
 }
 
-type Set = BTreeSet<usize>;
+/// Owners of items, the first party's or the second's.
+fn of_two(firsts: impl IntoIterator<Item = bool>) -> Vec<usize> {
+    firsts.into_iter().map(|is_first| usize::from(!is_first)).collect()
+}
+
+pub(super) type Set = BTreeSet<usize>;
 
 /// Findings that are compared: itemsets with counts, rules with counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Found {
-    itemsets: BTreeMap<Set, u32>,
-    rules: BTreeMap<(Set, Set), [u32; 4]>,
+pub(super) struct Found {
+    pub itemsets: BTreeMap<Set, u32>,
+    pub rules: BTreeMap<(Set, Set), [u32; 4]>,
 }
 
-fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules: RuleThresholds) -> Params {
+pub(super) fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules: RuleThresholds) -> Params {
     Params {
         rows,
         hidden: None,
@@ -49,25 +57,30 @@ fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules: RuleThresh
     }
 }
 
-fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> RuleThresholds {
+pub(super) fn terms(min_confidence: &str, consequents: Consequents, mixed_only: bool) -> RuleThresholds {
     RuleThresholds { min_confidence: min_confidence.parse().unwrap(), consequents, mixed_only }
 }
 
 impl Case {
     /// The items of a party, in its own order.
-    fn items(&self, side: Side) -> Vec<usize> {
-        (0..self.firsts.len()).filter(|&item| self.firsts[item] == (side == Side::First)).collect()
+    fn items(&self, party: usize) -> Vec<usize> {
+        (0..self.owners.len()).filter(|&item| self.owners[item] == party).collect()
     }
 
-    fn role(&self, side: Side, channel: &mut Channel) -> Result<(Mined, Vec<usize>)> {
+    pub(super) fn baskets(&self, party: usize) -> Result<Baskets> {
         let mut baskets = Baskets::new(self.params.column_rows(), self.params.minimum, self.params.max_candidates)?;
-        let has = |row: &usize| *row < self.params.rows || row % 2 == side as usize;
-        for item in self.items(side) {
+        let has = |row: &usize| *row < self.params.rows || row % 2 == party;
+        for item in self.items(party) {
             baskets.push((0..self.rows.len()).filter(has).filter(|&row| self.rows[row].contains(&item)))?;
         }
         if self.params.hidden.is_some() {
             baskets.set_present((0..self.rows.len()).filter(has));
         }
+        Ok(baskets)
+    }
+
+    fn role(&self, side: Side, channel: &mut Channel) -> Result<(Mined, Vec<usize>)> {
+        let baskets = self.baskets(side as usize)?;
         let (mut products, rng) = (Dealer::new(7), &mut rng(side as u8));
         let (mut sender, mut receiver) = ideal::pair([5; 32]);
         let (params, products) = (&self.params, &mut products);
@@ -79,30 +92,55 @@ impl Case {
         Ok((mined?, products.asked.clone()))
     }
 
-    /// Runs both parties. Returns what they found, in names, and the numbers of products that they asked for.
-    fn run(&self) -> Result<(Found, Vec<usize>)> {
+    /// A party's part among more than two.
+    pub(super) fn part(&self, me: usize, source: Source, seed: u8, channels: &mut [Channel]) -> Result<Mined> {
+        let mut ots = ots(me, self.parties, source, channels)?;
+        let rng = &mut rng(seed.wrapping_add(15 * me as u8));
+        rules::mesh::run(&self.baskets(me)?, &self.params, &mut ots, channels, rng, |_, _, _| ())
+    }
+
+    /// The outcome at each party, and the numbers of products that two ask for.
+    fn outcomes(&self) -> (Vec<Result<Mined>>, Vec<usize>) {
+        if self.parties > 2 {
+            let source = if self.dealt { Source::Dealer(3) } else { Source::Real };
+            let ended = run_parties(self.parties, &in_memory, |me, channels| self.part(me, source, 1, channels));
+            return (ended.into_iter().map(|ended| ended.map(|(mined, _)| mined)).collect(), Vec::new());
+        }
         let (one, other) =
             two::run(&|channel| self.role(Side::First, channel), &|channel| self.role(Side::Second, channel));
-        let ((one, asked), other) = match (one, other) {
-            (Ok(one), Ok(other)) => (one.0, other.0.0),
-            (Err(error @ Error::Input(_)), Err(Error::Input(_))) => return Err(error),
-            (Err(error), _) | (_, Err(error)) => return Err(error),
+        let asked = one.as_ref().map_or(Vec::new(), |((_, asked), _)| asked.clone());
+        (vec![one.map(|((mined, _), _)| mined), other.map(|((mined, _), _)| mined)], asked)
+    }
+
+    /// Runs all parties. Returns what they found, in names, and the numbers of products that two asked for.
+    pub(super) fn run(&self) -> Result<(Found, Vec<usize>)> {
+        let (outcomes, asked) = self.outcomes();
+        let all_refuse = outcomes.iter().all(|outcome| matches!(outcome, Err(Error::Input(_))));
+        let mut mined = Vec::new();
+        for outcome in outcomes {
+            match outcome {
+                Ok(outcome) => mined.push(outcome),
+                // Where a run ends with an error of the input, it does at all.
+                Err(error) if all_refuse => return Err(error),
+                Err(error @ Error::Input(_)) => panic!("one party alone: {error}"),
+                Err(error) => return Err(error),
+            }
+        }
+        let one = &mined[0];
+        assert!(mined.iter().all(|other| (&one.frequent, &one.rules) == (&other.frequent, &other.rules)));
+        let names = |(party, mined): (usize, &Mined)| -> Vec<usize> {
+            mined.items.iter().map(|&item| self.items(party)[item]).collect()
         };
-        assert_eq!((&one.frequent, &one.rules), (&other.frequent, &other.rules));
-        let names = [
-            one.items.iter().map(|&item| self.items(Side::First)[item]).collect::<Vec<_>>(),
-            other.items.iter().map(|&item| self.items(Side::Second)[item]).collect(),
-        ];
+        let names: Vec<Vec<usize>> = mined.iter().enumerate().map(names).collect();
         let named = |items: &[FrequentItem]| -> Set {
-            items.iter().map(|item| names[item.side as usize][item.number as usize]).collect()
+            items.iter().map(|item| names[usize::from(item.party)][item.number as usize]).collect()
         };
         let itemsets: BTreeMap<Set, u32> = one.frequent.iter().map(|(set, count)| (named(set), count)).collect();
         assert_eq!(itemsets.len(), one.frequent.len());
-        for side in [Side::First, Side::Second] {
-            let of_side = |item: &usize| self.firsts[*item] == (side == Side::First);
-            let shown: Set =
-                one.frequent.shown(side).iter().map(|&number| names[side as usize][number as usize]).collect();
-            assert_eq!(shown, itemsets.keys().flatten().filter(|item| of_side(item)).copied().collect::<Set>());
+        for (party, names) in names.iter().enumerate() {
+            let of_party = |item: &usize| self.owners[*item] == party;
+            let shown: Set = one.frequent.shown(party as u8).iter().map(|&number| names[number as usize]).collect();
+            assert_eq!(shown, itemsets.keys().flatten().filter(|item| of_party(item)).copied().collect::<Set>());
         }
         let rule = |rule: &rules::association::AssociationRule| {
             let counts = [rule.rows, rule.count, rule.antecedent_count, rule.consequent_count];
@@ -114,7 +152,7 @@ impl Case {
     }
 
     fn mixed(&self, set: &Set) -> bool {
-        set.iter().any(|&item| self.firsts[item]) && set.iter().any(|&item| !self.firsts[item])
+        set.iter().map(|&item| self.owners[item]).collect::<Set>().len() > 1
     }
 
     fn count(&self, set: &Set) -> u32 {
@@ -122,14 +160,14 @@ impl Case {
     }
 
     /// The slow plain way: every itemset is extended by every item, every rule is tried.
-    fn expected(&self) -> Found {
+    pub(super) fn expected(&self) -> Found {
         let Params { minimum, max_len, rules: terms, .. } = self.params;
         let mut itemsets = BTreeMap::new();
         let mut level: BTreeSet<Set> = BTreeSet::from([Set::new()]);
-        for _ in 0..max_len.min(self.firsts.len()) {
+        for _ in 0..max_len.min(self.owners.len()) {
             let extended = level.iter().flat_map(|set| {
                 let largest = set.last().map_or(0, |last| last + 1);
-                (largest..self.firsts.len()).map(|item| set.iter().copied().chain([item]).collect::<Set>())
+                (largest..self.owners.len()).map(|item| set.iter().copied().chain([item]).collect::<Set>())
             });
             level = extended.filter(|set| self.count(set) as usize >= minimum).collect();
             itemsets.extend(level.iter().map(|set| (set.clone(), self.count(set))));
@@ -156,7 +194,7 @@ impl Case {
         Found { itemsets, rules }
     }
 
-    fn check(&self) {
+    pub(super) fn check(&self) {
         assert_eq!(self.run().unwrap().0, self.expected());
     }
 }
@@ -174,7 +212,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let mut params = params(common, minimum, reveal, terms(min_confidence, consequents, mixed_only));
         params.max_len = max_len.unwrap_or(usize::MAX);
         params.hidden = hidden.map(|_| rows.len());
-        Case { rows, firsts, params, dealt: true }
+        Case { rows, parties: 2, owners: of_two(firsts), params, dealt: true }
     })
 }
 
@@ -195,7 +233,8 @@ fn over_real_comparisons() {
             let case = Case {
                 params: Params { max_len: 4, ..params(rows.len(), 15, reveal, terms) },
                 rows: rows.clone(),
-                firsts: (0..10).map(|item| item % 3 == 0).collect(),
+                parties: 2,
+                owners: of_two((0..10).map(|item| item % 3 == 0)),
                 dealt: false,
             };
             assert!(case.expected().rules.len() > 20);
@@ -216,7 +255,8 @@ fn hidden_rows_over_real_comparisons() {
             let case = Case {
                 params: Params { max_len: 4, hidden: Some(rows.len()), ..plain },
                 rows: rows.clone(),
-                firsts: (0..10).map(|item| item % 3 == 0).collect(),
+                parties: 2,
+                owners: of_two((0..10).map(|item| item % 3 == 0)),
                 dealt: false,
             };
             case.check();
@@ -241,13 +281,13 @@ fn edges() {
         (vec![Set::from([0, 1])], vec![true, false], 1),
     ] {
         for reveal in [RevealedCounts::Frequent, RevealedCounts::Counts] {
-            let (rows, firsts) = (rows.clone(), firsts.clone());
+            let (rows, owners) = (rows.clone(), of_two(firsts.clone()));
             for mixed_only in [false, true] {
                 let terms = RuleThresholds { mixed_only, ..terms };
                 let params = params(rows.len(), minimum, reveal, terms);
-                Case { params, rows: rows.clone(), firsts: firsts.clone(), dealt: false }.check();
+                Case { params, rows: rows.clone(), parties: 2, owners: owners.clone(), dealt: false }.check();
                 let hidden = Params { rows: rows.len() / 2, hidden: Some(rows.len()), ..params };
-                Case { params: hidden, rows: rows.clone(), firsts: firsts.clone(), dealt: false }.check();
+                Case { params: hidden, rows: rows.clone(), parties: 2, owners: owners.clone(), dealt: false }.check();
             }
         }
     }
@@ -256,11 +296,11 @@ fn edges() {
 #[test]
 fn explosions_end_with_what_to_change() {
     let rows: Vec<Set> = vec![(0..20).collect(); 5];
-    let firsts: Vec<bool> = (0..20).map(|item| item < 10).collect();
+    let owners = of_two((0..20).map(|item| item < 10));
     let case = |max_candidates, mixed_only| {
         let terms = terms("0.5", Consequents::Single, mixed_only);
         let params = Params { max_candidates, ..params(5, 5, RevealedCounts::Frequent, terms) };
-        Case { params, rows: rows.clone(), firsts: firsts.clone(), dealt: true }
+        Case { params, rows: rows.clone(), parties: 2, owners: owners.clone(), dealt: true }
     };
     let text = |max_candidates, mixed_only| match case(max_candidates, mixed_only).run() {
         Err(Error::Input(text)) => text,
@@ -286,7 +326,8 @@ fn too_many_items_of_one_party_end_the_run_at_both() {
     let rules = terms("0.5", Consequents::Single, false);
     let case = Case {
         rows: vec![(0..12).collect(); 5],
-        firsts: (0..12).map(|item| item < 10).collect(),
+        parties: 2,
+        owners: of_two((0..12).map(|item| item < 10)),
         params: Params { max_candidates: 9, ..params(5, 5, RevealedCounts::Frequent, rules) },
         dealt: true,
     };
@@ -312,7 +353,8 @@ fn too_many_rules_end_the_run_at_both() {
             let mut case = Case {
                 params: params(rows.len(), 12, RevealedCounts::Frequent, rules),
                 rows: rows.clone(),
-                firsts: (0..9).map(|item| item < firsts).collect(),
+                parties: 2,
+                owners: of_two((0..9).map(|item| item < firsts)),
                 dealt: true,
             };
             let expected = case.expected();
@@ -339,7 +381,8 @@ fn too_many_rules_end_the_run_at_both() {
 fn an_explosion_of_rules_takes_little_time() {
     let case = Case {
         rows: vec![(0..17).collect(); 2],
-        firsts: (0..17).map(|item| item < 16).collect(),
+        parties: 2,
+        owners: of_two((0..17).map(|item| item < 16)),
         params: Params {
             max_candidates: 1 << 20,
             max_rules: 100_000,
@@ -357,7 +400,7 @@ fn an_explosion_of_rules_takes_little_time() {
 fn values_that_cannot_work_are_refused() {
     let good = params(1, 1, RevealedCounts::Frequent, terms("0", Consequents::Any, false));
     for bad in [Params { minimum: 0, ..good }, Params { max_len: 0, ..good }] {
-        let case = Case { rows: vec![Set::from([0])], firsts: vec![true], params: bad, dealt: true };
+        let case = Case { rows: vec![Set::from([0])], parties: 2, owners: vec![0], params: bad, dealt: true };
         assert!(matches!(case.run(), Err(Error::Input(_))));
     }
 }
@@ -391,7 +434,7 @@ fn groceries() {
     assert_eq!((baskets.len(), names.len()), (9835, 169));
     let number = |name: &str| names.iter().position(|known| known.0 == name).unwrap();
     let set = |joined: &str| -> Set { joined.split('|').map(number).collect() };
-    let firsts: Vec<bool> = names.iter().map(|name| name.1).collect();
+    let owners = of_two(names.iter().map(|name| name.1));
 
     for (support, confidence, reveal) in [
         ("0.01", "0.5", RevealedCounts::Frequent),
@@ -419,7 +462,7 @@ fn groceries() {
         assert_eq!(rules.len(), if support == "0.006" { 463 } else { 15 });
         let terms = terms(confidence, Consequents::Single, false);
         let params = params(9835, minimum, reveal, terms);
-        let case = Case { rows: baskets.clone(), firsts: firsts.clone(), params, dealt: false };
+        let case = Case { rows: baskets.clone(), parties: 2, owners: owners.clone(), params, dealt: false };
         let (found, asked) = case.run().unwrap();
         println!("{support}: {asked:?} products");
         assert_eq!(found, Found { itemsets, rules });

@@ -12,7 +12,7 @@ use tacita_core::primitive::ot::{Choices, ideal};
 use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, mixed_pairs, parts};
+use tacita_core::protocol::rules::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, mixed_pairs, part_of};
 use tacita_core::protocol::rules::{self, FIT, Frequent, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::protocol::shares::at_least;
@@ -99,21 +99,20 @@ impl Simulator<'_> {
 
     /// The candidates of a length: of each party, and mixed ones.
     fn candidates(&self, length: usize) -> [Itemsets; 3] {
-        let one = |side| {
+        let one = |party| {
             if self.params.rules.mixed_only {
                 Itemsets::none(length)
             } else {
-                self.sets(ItemsetOwner::One(side), length - 1).candidates(LIMIT).unwrap()
+                self.sets(ItemsetOwner::One(party), length - 1).candidates(LIMIT).unwrap()
             }
         };
         let mixed = match length {
-            2 => mixed_pairs(ITEMS_OF as u32, ITEMS_OF as u32, LIMIT),
-            _ => self.sets(ItemsetOwner::Mixed, length - 1).mixed_candidates(LIMIT, |first, second| {
-                let all = [first, second].into_iter().filter(|part| part.len() == length - 1);
-                self.params.rules.mixed_only || all.into_iter().all(|part| self.frequent.count(part).is_some())
+            2 => mixed_pairs(&[ITEMS_OF as u32; 2], LIMIT),
+            _ => self.sets(ItemsetOwner::Mixed, length - 1).mixed_candidates(LIMIT, |part| {
+                self.params.rules.mixed_only || part.len() + 1 < length || self.frequent.count(part).is_some()
             }),
         };
-        [one(Side::First), one(Side::Second), mixed.unwrap()]
+        [one(0), one(1), mixed.unwrap()]
     }
 
     fn levels(&self) -> Vec<[Itemsets; 3]> {
@@ -123,7 +122,7 @@ impl Simulator<'_> {
 
     /// The messages of a party that say which of its itemsets are frequent.
     fn supports(&self, side: Side) -> Vec<Vec<u8>> {
-        let singles = (!self.params.rules.mixed_only).then(|| Itemsets::singles(side, ITEMS_OF as u32));
+        let singles = (!self.params.rules.mixed_only).then(|| Itemsets::singles(side as u8, ITEMS_OF as u32));
         let mut sent = Vec::new();
         let levels = self.levels();
         let pairs = singles
@@ -140,7 +139,7 @@ impl Simulator<'_> {
 
     /// The messages that tell one-party itemsets which rules need: those of the first round and of the second together.
     fn told(&self, side: Side) -> Vec<(Vec<FrequentItem>, Option<u32>)> {
-        let part = |set| if side == Side::First { parts(set).0 } else { parts(set).1 };
+        let part = |set| part_of(set, side as u8);
         let mut all: Vec<Vec<FrequentItem>> = self.frequent.mixed().map(|(set, _)| part(set).to_vec()).collect();
         all.sort_by(|one, other| one.len().cmp(&other.len()).then(one.cmp(other)));
         all.dedup();
@@ -307,5 +306,5 @@ fn params_of_comparisons_are_those_of_the_rules() {
     assert_eq!(Params { reveal: RevealedCounts::Counts, ..params }.modulus().unwrap().value(), 128);
     assert_eq!(Params { rows: 128, ..params }.modulus().unwrap().value(), 512);
     assert_eq!(Params { rows: 0, reveal: RevealedCounts::Counts, ..params }.modulus().unwrap().value(), 2);
-    assert_eq!(kind(&[FrequentItem { side: Side::First, number: 0 }]), ItemsetOwner::One(Side::First));
+    assert_eq!(kind(&[FrequentItem { party: 0, number: 0 }]), ItemsetOwner::One(0));
 }

@@ -286,9 +286,7 @@ fn whoever_a_job_serves_or_is_served_by_is_named() {
     let list = "job = \"intersect\"\nid = \"t\"\nreveal = \"rows\"\nreveal_to = [\"desk\"]\n[key]\ncolumns = [\"name\"]\n\
                 [limits]\npad_to = 100\ndaily_queries = 5\n[clients]\nallow = \"desks.txt\"\n";
     let list = JobSpec::parse(&format!("{list}[parties.desk]\n[parties.a]\nidentity = \"{A}\"\n"), false).unwrap();
-    let at = |me, policy: &Policy| {
-        policy.allow(&PolicyQuestion { job: &list, me, now: noon(), history: &NoHistory, approvals: &[] }).is_ok()
-    };
+    let at = |me, policy: &Policy| policy.allow(&PolicyQuestion { me, ..question(&list, &NoHistory, &[]) }).is_ok();
     for (peers, serves, asks) in [
         ("", false, false),
         (&*format!("\"{A}\""), false, true),

@@ -34,6 +34,20 @@ pub(crate) fn most_rows(
     }
 }
 
+/// The most rows that all of several parties have: as many as each by position, and by ids those of the shortest table.
+pub(crate) fn most_rows_among(job: &JobSpec, by_ids: bool, sizes: &BTreeMap<String, Sizes>) -> Result<usize> {
+    let names = job.parties.names();
+    let first = sizes[names[0]].items;
+    let other = names.iter().find(|name| sizes[**name].items != first);
+    match other.filter(|_| !by_ids) {
+        Some(other) => Err(Error::Input(format!(
+            "rows are aligned by position, so all parties need the same number of them: {} has {first}, {other} {}",
+            names[0], sizes[*other].items
+        ))),
+        None => Ok(names.iter().map(|name| sizes[*name].items).min().unwrap_or_default() as usize),
+    }
+}
+
 /// Computes the cost of aligning rows, without the closing frame; `None` where they are aligned by position.
 pub(crate) fn alignment_cost(
     alignment: Option<&RowAlignment>,

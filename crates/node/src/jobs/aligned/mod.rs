@@ -1,4 +1,4 @@
-//! Rows that two parties work on together, by position or by ids: what scalar products and association rules work on.
+//! Rows that the parties work on together, by position or by ids: what scalar products and association rules work on.
 
 mod blur;
 pub mod cost;
@@ -16,6 +16,7 @@ use tacita_core::protocol::dot::MAX_ROWS;
 use tacita_core::{Error, Result};
 
 use crate::agreement::handshake::HandshakeResult;
+use crate::agreement::mesh::MeshAgreement;
 use crate::agreement::{AlignWay, Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
@@ -155,4 +156,20 @@ pub fn align(
         intersect::hint::warn_of_nothing(&alignment.ids, me, ids);
     }
     Ok(aligned)
+}
+
+/// The same among more than two parties, where common rows are always shown: those that all have.
+pub fn align_among(
+    alignment: Option<&RowAlignment>,
+    me: &str,
+    (rows, ids): (usize, Option<&Arc<intersect::Loaded>>),
+    agreed: &MeshAgreement,
+    channels: &mut [Channel],
+    rng: &mut ChaCha20Rng,
+) -> Result<AlignedRows> {
+    let (Some(alignment), Some(ids)) = (alignment, ids) else { return Ok(AlignedRows::by_position(rows)) };
+    let common = intersect::star::common_rows(&alignment.ids, me, ids, agreed, channels, rng)?;
+    let own = agreed.sizes[me].items;
+    tracing::info!("aligned by ids: {} in common, of {} here", counted(common.len() as u64, "row"), count(own));
+    Ok(AlignedRows::shown(rows, &common))
 }

@@ -16,7 +16,7 @@ use crate::jobs::rules;
 use crate::jobs::rules::spec::RulesJob;
 
 /// Bytes of the message with which parties tell each other how many frequent items they have.
-const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
+pub(super) const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
 /// Computes the cost of association rules if nothing is frequent: see `rules_notes`.
 pub(crate) fn rules_cost(

@@ -18,7 +18,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::base::html::{script_json, text, visible};
-use crate::base::text::{count, counted};
+use crate::base::text::{count, counted, names};
 use numbers::json_number;
 
 /// Maximum number of rules on a page: those of the highest lift.
@@ -33,7 +33,7 @@ pub struct RulesReport {
     /// Id of the job.
     pub id: String,
     /// The parties' names; [`ItemView::party`] is an index into them.
-    pub parties: [String; 2],
+    pub parties: Vec<String>,
     /// Number of transactions in all.
     pub rows: u64,
     /// Minimum support as the job has it: a number of rows, or a share of them.
@@ -53,7 +53,7 @@ pub struct RulesReport {
 /// An item with its owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ItemView {
-    /// Index of the party: 0 or 1.
+    /// Index of the party.
     pub party: usize,
     /// Name that its owner gives it: any text.
     pub name: String,
@@ -143,7 +143,7 @@ fn header(page: &mut String, report: &RulesReport) {
         counted(report.itemsets.len() as u64, "frequent itemset"),
         counted(report.rules.len() as u64, "rule")
     );
-    let parties = format!("{} and {}", owner(report, 0), owner(report, 1));
+    let parties = owners(report);
     for (term, value) in [
         ("Job", text(&report.id)),
         ("Parties", parties),
@@ -158,9 +158,20 @@ fn header(page: &mut String, report: &RulesReport) {
     page.push_str("</dl>\n</header>\n");
 }
 
+/// Number of the mark that a party's items have: with many parties, some share one. The script counts alike.
+fn mark(party: usize) -> usize {
+    party % 6
+}
+
 /// A party's name with the mark that its items have on the page.
 fn owner(report: &RulesReport, party: usize) -> String {
-    format!("<span class=\"mark p{party}\"></span><bdi>{}</bdi>", text(&report.parties[party]))
+    format!("<span class=\"mark p{}\"></span><bdi>{}</bdi>", mark(party), text(&report.parties[party]))
+}
+
+/// Names of all parties with their marks.
+fn owners(report: &RulesReport) -> String {
+    let all: Vec<String> = (0..report.parties.len()).map(|party| owner(report, party)).collect();
+    names(&all.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn no_rules(report: &RulesReport) -> String {
@@ -179,8 +190,9 @@ fn no_rules(report: &RulesReport) -> String {
         )
     };
     format!(
-        "<section class=\"empty\">\n<h2>No rules</h2>\n<p>{what} To find some, {try_this}. Both parties have \
-         to agree to that, and each learns more by it.</p>\n</section>\n"
+        "<section class=\"empty\">\n<h2>No rules</h2>\n<p>{what} To find some, {try_this}. {} parties have \
+         to agree to that, and each learns more by it.</p>\n</section>\n",
+        if report.parties.len() > 2 { "All" } else { "Both" }
     )
 }
 
@@ -212,7 +224,7 @@ fn left_out(report: &RulesReport, rules: &[&RuleView]) -> String {
 fn table(page: &mut String, report: &RulesReport, rules: &[&RuleView]) {
     page.push_str("<section id=\"rules\">\n<h2>Rules</h2>\n");
     page.push_str(&left_out(report, rules));
-    let _ = writeln!(page, "<p class=\"legend\">Items of {} and of {}.</p>", owner(report, 0), owner(report, 1));
+    let _ = writeln!(page, "<p class=\"legend\">Items of {}.</p>", owners(report));
     page.push_str(
         "<noscript><p>The table needs JavaScript, which is off. The table that the job writes has the same rules.</p>\
          </noscript>\n\

@@ -12,17 +12,17 @@ use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES};
 use tacita_core::{Result, Security};
 
 use super::spec::{Rules, RulesJob, check_bins};
-use super::{RulesInput, choose, cost, distributed, learned, memory};
+use super::{RulesInput, choose, cost, distributed, learned, memory, mesh};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
     Ability, AlignWay, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered,
     InitQuestion, ItemKind, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace,
-    Protocol, RepeatedCounts, Reveal, Sizes, Source,
+    Protocol, RepeatedCounts, Reveal, Sizes, Source, Topology,
 };
-use crate::jobs::dot::density;
 use crate::jobs::dot::methods::{self, ProtocolKeys, lattice, ot};
+use crate::jobs::dot::{self, density};
 use crate::jobs::{ParseJob, aligned};
 use crate::table::Table;
 
@@ -89,7 +89,7 @@ static INFO: JobInfo = JobInfo {
     reveals: &["frequent", "counts"],
     columns_from: "items, row_id or key.columns",
     beside: &[("itemsets", "the itemsets")],
-    most_parties: 2,
+    most_parties: dot::mesh::MAX_PARTIES,
     served: None,
 };
 
@@ -122,8 +122,12 @@ impl Job for Rules {
         &INFO
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
-        Self::all_protocols()
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        if spec.parties.0.len() > 2 { Topology::Mesh } else { Topology::Pair }
+    }
+
+    fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
+        if self.topology(spec) == Topology::Mesh { vec![ot::PROTOCOL] } else { Self::all_protocols() }
     }
 
     fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
@@ -133,6 +137,10 @@ impl Job for Rules {
     fn has(&self, key: CommonKey) -> bool {
         use CommonKey::{Alignment, Items, Key, PadTo, Show};
         matches!(key, Alignment | Key | Items | PadTo | Show)
+    }
+
+    fn check_parties(&self, spec: &JobSpec) -> Result<()> {
+        if self.topology(spec) == Topology::Mesh { mesh::check(&self.of(spec)) } else { Ok(()) }
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -268,17 +276,22 @@ impl Job for Rules {
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
-        choose::choose_rules(&self.of(spec), sizes, network)
+        match self.topology(spec) {
+            Topology::Mesh => mesh::choose(&self.of(spec), sizes, network),
+            _ => choose::choose_rules(&self.of(spec), sizes, network),
+        }
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
+        let among = self.topology(spec) == Topology::Mesh;
         let made = match (chosen.protocol, chosen.or, chosen.extension) {
             (_, _, Some(Extension::Silent)) => false,
             (ot::PROTOCOL, None, Some(extension)) => match self.extension {
                 Some(named) => named == extension,
-                // Over many machines there is no other.
-                None => spec.protocol == ot::PROTOCOL || spec.spread.is_some(),
+                // Over many machines, and among more than two, there is no other.
+                None => spec.protocol == ot::PROTOCOL || spec.spread.is_some() || among,
             },
+            _ if among => false,
             // Where the terms leave both, each level has its own choice.
             (lattice::PROTOCOL, Some(ot::PROTOCOL), Some(_)) => spec.protocol.is_auto() && self.extension.is_none(),
             (named, None, None) => named != ot::PROTOCOL && spec.protocol == named,
@@ -289,7 +302,10 @@ impl Job for Rules {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
-        memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)])
+        match self.topology(spec) {
+            Topology::Mesh => mesh::memory(&self.of(spec), me, sizes),
+            _ => memory(&self.of(spec), me, chosen, &sizes[me], &sizes[spec.peer_of(me)]),
+        }
     }
 
     fn cost(
@@ -299,7 +315,10 @@ impl Job for Rules {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        cost::rules_cost(chosen, &self.of(spec), sizes, machine)
+        match self.topology(spec) {
+            Topology::Mesh => mesh::cost(chosen, &self.of(spec), sizes, machine),
+            _ => cost::rules_cost(chosen, &self.of(spec), sizes, machine),
+        }
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {

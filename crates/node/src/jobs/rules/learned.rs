@@ -6,10 +6,14 @@ use crate::agreement::{AlignWay, Disclosure, KnownSizes, Reveal};
 use crate::base::text::counted;
 use crate::jobs::aligned::learned::{density, of_rows, rows_at_a_glance};
 use crate::jobs::learned::list;
+use crate::jobs::rules::mesh;
 use crate::jobs::rules::spec::{Bins, RulesJob};
 
 /// Returns what `party` learns in association rules: `docs/protocols/rules.md` says why.
 pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
+    if job.parties.0.len() > 2 {
+        return mesh::learned(job, party, known);
+    }
     let peer = job.peer_of(party);
     // Job files without a support are refused.
     let enough = match job.support() {
@@ -119,10 +123,23 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         "{party} can learn what {peer} has in one row, whatever min_support is, from two items of {party}'s that differ only in that \
          row. Their counts with {peer}'s items differ by it. Nothing checks what baskets a party brings."
     ));
+    bins(job, party, peer, &enough, &mut learned);
+    density(job.density(), ["no frequent item", "is in"], [party, peer], hidden, &mut learned);
+    of_rows(job.alignment().as_ref(), party, peer, known, &mut learned);
+    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
+    learned
+}
+
+/// Appends what `party` learns of bins of `peer`, of which so many rows are `enough` for an item.
+pub(super) fn bins(job: &RulesJob<'_>, party: &str, peer: &str, enough: &str, learned: &mut Vec<String>) {
     let bins = job.own.bins.iter().filter(|(_, bins)| matches!(bins, Bins::Quantiles(_)));
     let bins: Vec<String> = bins.map(|(column, _)| column.escape_debug().to_string()).collect();
     if !bins.is_empty() {
-        let rows = if job.own.row_id.is_some() { "the rows that both have" } else { "all rows" };
+        let rows = match job.own.row_id {
+            Some(_) if job.parties.0.len() > 2 => "the rows that all have",
+            Some(_) => "the rows that both have",
+            None => "all rows",
+        };
         let names = match job.bound_rows(1) {
             Some(_) => format!(
                 "A bound of one of {peer}'s bins is a number of {peer}'s. {party} learns it only if {enough} hold exactly that number; \
@@ -138,14 +155,13 @@ pub(crate) fn rules(job: &RulesJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         ));
         learned.push(names);
     }
-    density(job.density(), ["no frequent item", "is in"], [party, peer], hidden, &mut learned);
-    of_rows(job.alignment().as_ref(), party, peer, known, &mut learned);
-    learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
-    learned
 }
 
 /// Returns the summary of who learns what, one entry for each result.
 pub(crate) fn at_a_glance(job: &RulesJob<'_>) -> Vec<Disclosure> {
+    if job.parties.0.len() > 2 {
+        return mesh::at_a_glance(job);
+    }
     let mixed = job.own.mixed_only.unwrap_or(false);
     let of = if mixed { "itemsets with items of both" } else { "itemsets" };
     let mut all = vec![Disclosure::new(job, format!("{of} in enough rows, and the rules"), |_| true)];

@@ -9,6 +9,7 @@ use tacita_core::{Error, Result};
 
 use super::{RulesInput, distributed};
 use crate::agreement::{Basket, Duplicates, ItemsFrom, JobSpec, Sizes, Source};
+use crate::base::text::names;
 use crate::jobs::intersect;
 use crate::jobs::limits::check_limits;
 use crate::jobs::rules::spec::{Bins, Rules, RulesJob};
@@ -173,7 +174,7 @@ fn warn_of_bins(job: &RulesJob<'_>, me: &str, columns: &[ItemColumn]) {
         tracing::warn!(
             "bins.{}: no item column of {me} is called so: is it one of {}'s?",
             name.escape_debug(),
-            job.peer_of(me)
+            names(&job.others(me))
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `rules`: from baskets to the association rules that both parties learn.
+//! `rules`: from baskets to the association rules that all parties learn.
 
 pub mod choose;
 pub mod cost;
@@ -7,6 +7,7 @@ pub mod html;
 mod job;
 pub mod learned;
 mod load;
+mod mesh;
 mod names;
 mod output;
 mod page;
@@ -19,13 +20,15 @@ use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
-use tacita_core::channel::Channel;
-use tacita_core::protocol::rules::{self as mining, Params, baskets::Baskets};
+use tacita_core::channel::{Channel, conclude_all_for, each};
+use tacita_core::protocol::rules::{self as mining, Mined, Params, baskets::Baskets};
 use tacita_core::{Error, Result, Side};
 
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::handshake::HandshakeResult;
-use crate::agreement::{self, Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, Sizes};
+use crate::agreement::{
+    self, Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Peers, Protocol, Sizes, Topology,
+};
 use crate::base::memory::Limit;
 use crate::base::text;
 use crate::jobs::aligned::cost::most_rows;
@@ -51,7 +54,7 @@ pub struct RulesInput {
     sizes: Sizes,
 }
 
-/// Result that both parties get.
+/// Result that all parties get.
 struct Found {
     named: RulesResult,
     levels: Vec<LevelCost>,
@@ -92,10 +95,21 @@ impl PartyInput for RulesInput {
         machine: &Calibration,
         items: [u32; 2],
     ) -> Result<Option<Cost>> {
+        if job.topology() != Topology::Pair {
+            return Ok(None);
+        }
         cost::of_items(chosen, &RulesJob { spec: job, own: &self.own }, sizes, machine, items).map(Some)
     }
 
     fn run(&mut self, run: PartContext<'_>) -> Result<agreement::RunResult> {
+        if let Peers::Mesh { agreed, .. } = &run.peers {
+            let own = self.own.clone();
+            let job = &RulesJob { spec: run.job, own: &own };
+            let (me, agreed) = (run.me, *agreed);
+            let found = mesh::run(job, self, run)?;
+            let known = KnownSizes { all: Some(&agreed.sizes), ..KnownSizes::default() };
+            return self.result(job, me, &agreed.chosen, found, known);
+        }
         let PairContext { job, me, agreed, allowed, channel, rng, .. } = run.pair()?;
         let own = self.own.clone();
         let job = &RulesJob { spec: job, own: &own };
@@ -105,22 +119,34 @@ impl PartyInput for RulesInput {
             return Ok(agreement::RunResult::new(agreed.chosen.protocol, Vec::new(), move || Ok(answer)));
         }
         let found = self::run(job, me, self, agreed, allowed, channel, rng)?;
+        self.result(job, me, &agreed.chosen, found, KnownSizes::of(agreed))
+    }
+}
+
+impl RulesInput {
+    /// The result of a run, with what `me` learned, given what is known.
+    fn result(
+        &self,
+        job: &RulesJob<'_>,
+        me: &str,
+        chosen: &Chosen,
+        found: Found,
+        known: KnownSizes<'_>,
+    ) -> Result<agreement::RunResult> {
         let common = Some(found.named.rows.into());
         let aligned = job.alignment().map(|_| found.named.rows as usize);
-        let learned = learned::rules(job, me, KnownSizes { common, ..KnownSizes::of(agreed) });
-        let (protocol, levels) = (found.protocol(&agreed.chosen), found.levels);
+        let learned = learned::rules(job, me, KnownSizes { common, ..known });
+        let (protocol, levels) = (found.protocol(chosen), found.levels);
         let named = Arc::new(found.named);
         let show = job.show(me);
         let found = agreement::RunResult {
-            page: Some(Box::new(ForReaders { own, named: named.clone() })),
+            page: Some(Box::new(ForReaders { own: self.own.clone(), named: named.clone() })),
             common: aligned,
             ..agreement::RunResult::new(protocol, learned, move || Ok(output::answer(&named, &show)))
         };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
     }
-}
 
-impl RulesInput {
     /// Aligns rows with those of the peer.
     fn align(
         &self,
@@ -135,18 +161,23 @@ impl RulesInput {
     }
 }
 
-/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items
-/// take a bit a row each, if they are frequent; how many are shows in the run.
-pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
+/// Memory of candidates and rules, as many as there may be, and of what does not depend on the job, in bytes.
+fn base_memory(job: &RulesJob<'_>) -> Result<u64> {
     let params = job.mining(0, None)?;
     let candidates = (params.max_candidates as u64).saturating_mul(CANDIDATE_BYTES);
     let rules = (params.max_rules as u64).saturating_mul(RULE_BYTES);
+    Ok([candidates, rules].into_iter().fold(128 << 20, u64::saturating_add))
+}
+
+/// Memory besides the table, in bytes, as far as it can be known before: candidates, rules, and the alignment. Items
+/// take a bit a row each, if they are frequent; how many are shows in the run.
+pub fn memory(job: &RulesJob<'_>, me: &str, chosen: &Chosen, own: &Sizes, theirs: &Sizes) -> Result<u64> {
     let alignment = job.alignment();
     // Tables of another number of rows by position are refused later.
     let rows = most_rows(job, alignment.as_ref(), &job.sizes_of_both(me, own, theirs));
     let products = products::memory(job, chosen, rows.unwrap_or(own.items.min(theirs.items)))?;
     let alignment = alignment.map_or(Ok(0), |alignment| alignment.memory(me, chosen, own, theirs))?;
-    Ok([candidates, rules, products, alignment].into_iter().fold(128 << 20, u64::saturating_add))
+    Ok([products, alignment].into_iter().fold(base_memory(job)?, u64::saturating_add))
 }
 
 /// Aligns rows, mines, and exchanges the names of what was found, with as much memory as is `allowed`.
@@ -161,39 +192,64 @@ fn run(
 ) -> Result<Found> {
     warn_of_common_rows(job, channel.peer());
     let aligned = brought.align(job, me, agreed, channel, rng)?;
-    let rows = aligned.common();
-    if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
-        // Both know both numbers.
-        return Err(channel.conclude_for(Error::Input(format!(
-            "both parties have {} in common, and limits.min_rows is {}: nothing was counted",
-            text::counted(rows as u64, "row"),
-            text::count(least)
-        ))));
-    }
-    let params = job.mining(rows, aligned.are_hidden().then_some(aligned.rows()))?;
-    warn_of_minimum(&params);
-    let binned = brought.items.binned(|row| aligned.place(row).is_some(), job.bound_rows(params.minimum));
-    let items = Aligned::new([&brought.items, &binned], &aligned, params.minimum);
-    items.check_density(job)?;
     let others = memory(job, me, &agreed.chosen, &agreed.own_sizes, &agreed.peer_sizes)?;
-    items.check_memory(&params, others, Limit::of(allowed))?;
-    let baskets = items.baskets(&params)?;
     let mut seed = zeroize::Zeroizing::new([0; 32]);
     rng.fill_bytes(&mut *seed);
     let mut products = RunProducts::new(job, &agreed.session, &agreed.chosen, ChaCha20Rng::from_seed(*seed))?;
     let side = side(job, me);
-    let mined = mining::run(side, &baskets, &params, &agreed.session, &mut products, channel, rng)?;
-    let levels = products.levels(channel.traffic());
-    let own = mined.frequent.shown(side).into_iter().map(|number| {
+    let mine = |baskets: &Baskets, params: &Params, channels: &mut [Channel]| {
+        // The parties are two, with one channel.
+        mining::run(side, baskets, params, &agreed.session, &mut products, &mut channels[0], rng)
+    };
+    let named =
+        mine_named(job, me, brought, &aligned, (others, Limit::of(allowed)), std::slice::from_mut(channel), mine)?;
+    Ok(Found { named, levels: products.levels(channel.traffic()) })
+}
+
+/// Mines over aligned rows, and exchanges the names of what was found. `mine` finds it from the baskets of the frequent
+/// items, which, with `others`, take no more memory than there may be used.
+fn mine_named(
+    job: &RulesJob<'_>,
+    me: &str,
+    brought: &RulesInput,
+    aligned: &AlignedRows,
+    (others, limit): (u64, Limit),
+    channels: &mut [Channel],
+    mine: impl FnOnce(&Baskets, &Params, &mut [Channel]) -> Result<Mined>,
+) -> Result<RulesResult> {
+    let rows = aligned.common();
+    if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
+        // All know both numbers.
+        let all = if channels.len() > 1 { "all" } else { "both" };
+        let error = Error::Input(format!(
+            "{all} parties have {} in common, and limits.min_rows is {}: nothing was counted",
+            text::counted(rows as u64, "row"),
+            text::count(least)
+        ));
+        return Err(conclude_all_for(channels, error));
+    }
+    let params = job.mining(rows, aligned.are_hidden().then_some(aligned.rows()))?;
+    warn_of_minimum(&params);
+    let binned = brought.items.binned(|row| aligned.place(row).is_some(), job.bound_rows(params.minimum));
+    let items = Aligned::new([&brought.items, &binned], aligned, params.minimum);
+    items.check_density(job)?;
+    items.check_memory(&params, others, limit)?;
+    let baskets = items.baskets(&params)?;
+    let mined = mine(&baskets, &params, channels)?;
+
+    let place = job.parties.place(me)?;
+    let own = mined.frequent.shown(place as u8).into_iter().map(|number| {
         let item = mined.items.get(number as usize).and_then(|item| items.frequent.get(*item));
         let (name, _) = item.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
         Ok((*name).to_owned())
     });
     let own = own.collect::<Result<Vec<_>>>()?;
-    let theirs = mining::names::exchange(&own, mined.frequent.shown(side.other()).len(), channel)?;
-    let (first, second) = if side == Side::First { (own, theirs) } else { (theirs, own) };
     let parties = job.parties.names();
-    Ok(Found { named: RulesResult::new(mined, [(parties[0], first), (parties[1], second)])?, levels })
+    let peers = (0..parties.len()).filter(|party| *party != place);
+    let counts = peers.map(|party| mined.frequent.shown(party as u8).len()).collect();
+    let mut names = each(channels, counts, |count, channel| mining::names::exchange(&own, count, channel))?;
+    names.insert(place, own);
+    RulesResult::new(mined, &parties.into_iter().zip(names).collect::<Vec<_>>())
 }
 
 /// Warns of a minimum that the peer has a say in.

@@ -1,13 +1,13 @@
 //! Results by the names of items.
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use tacita_core::protocol::rules::Mined;
 use tacita_core::protocol::rules::itemsets::FrequentItem;
-use tacita_core::{Error, Result, Side};
+use tacita_core::{Error, Result};
 
-/// Results of a run; the same at both parties. Items, itemsets and rules are in the order in which they are shown.
+/// Results of a run; the same at all parties. Items, itemsets and rules are in the order in which they are shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulesResult {
     /// Number of rows in which it was found.
@@ -44,18 +44,11 @@ pub struct NamedRule {
 impl RulesResult {
     /// Names the mined results. Takes each party's name and the names of those of its items that are shown, by their
     /// numbers.
-    pub(super) fn new(mined: Mined, parties: [(&str, Vec<String>); 2]) -> Result<RulesResult> {
-        let shown = [Side::First, Side::Second].map(|side| mined.frequent.shown(side));
+    pub(super) fn new(mined: Mined, parties: &[(&str, Vec<String>)]) -> Result<RulesResult> {
         let mut items: Vec<(FrequentItem, NamedItem)> = Vec::new();
-        let names = told_apart(&parties);
-        for ((side, numbers), (names, (party, _))) in
-            [Side::First, Side::Second].into_iter().zip(&shown).zip(names.into_iter().zip(&parties))
-        {
-            items.extend(
-                numbers.iter().zip(names).map(|(&number, name)| {
-                    (FrequentItem { side, number }, NamedItem { name, party: party.to_string() })
-                }),
-            );
+        for (party, (names, (owner, _))) in (0..).zip(told_apart(parties).into_iter().zip(parties)) {
+            let named = |(number, name)| (FrequentItem { party, number }, NamedItem { name, party: owner.to_string() });
+            items.extend(mined.frequent.shown(party).into_iter().zip(names).map(named));
         }
         items.sort_by(|(_, one), (_, other)| compare_names(&one.name, &other.name));
         let mut places: Vec<(FrequentItem, u32)> =
@@ -106,23 +99,21 @@ impl NamedRule {
     }
 }
 
-/// The names by which items are shown: their own; `PARTY.NAME` for a name that both parties have; and for all, if any
-/// item's own name begins as if it were told apart: nobody can pass its items off as the other's.
-fn told_apart(parties: &[(&str, Vec<String>); 2]) -> [Vec<String>; 2] {
-    let [first, second] = parties;
-    let sets = [first, second].map(|(_, names)| names.iter().collect::<HashSet<_>>());
-    let named = |always: bool| {
-        [(first, &sets[1]), (second, &sets[0])].map(|((party, names), others)| -> Vec<String> {
-            let shown =
-                |name: &String| if always || others.contains(name) { format!("{party}.{name}") } else { name.clone() };
-            names.iter().map(shown).collect()
-        })
-    };
-    let poses = |name: &String| {
+/// The names by which items are shown: their own; `PARTY.NAME` for a name that several parties have; and for all, if
+/// any item's own name begins as if it were told apart: nobody can pass its items off as another's.
+fn told_apart(parties: &[(&str, Vec<String>)]) -> Vec<Vec<String>> {
+    let mut owners: HashMap<&String, usize> = HashMap::new();
+    parties.iter().flat_map(|(_, names)| names).for_each(|name| *owners.entry(name).or_default() += 1);
+    let poses = |name: &&String| {
         // No party's name has a point.
         name.split_once('.').is_some_and(|(party, _)| parties.iter().any(|(known, _)| *known == party))
     };
-    named(parties.iter().flat_map(|(_, names)| names).any(poses))
+    let always = owners.keys().any(poses);
+    let shown = |(party, names): &(&str, Vec<String>)| -> Vec<String> {
+        let shown = |name: &String| if always || owners[name] > 1 { format!("{party}.{name}") } else { name.clone() };
+        names.iter().map(shown).collect()
+    };
+    parties.iter().map(shown).collect()
 }
 
 /// Numbers by their value, before everything else by code point.
@@ -154,10 +145,11 @@ mod tests {
 
     #[test]
     fn items_of_one_name_are_told_apart() {
-        let of = |first: &[&str], second: &[&str]| {
+        let all = |parties: &[(&'static str, &[&str])]| {
             let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
-            told_apart(&[("a", names(first)), ("b", names(second))])
+            told_apart(&parties.iter().map(|(party, of)| (*party, names(of))).collect::<Vec<_>>())
         };
+        let of = |first: &[&str], second: &[&str]| all(&[("a", first), ("b", second)]);
         assert_eq!(of(&["milk", "tea"], &["rum"]), [vec!["milk", "tea"], vec!["rum"]]);
         assert_eq!(of(&["milk", "tea"], &["milk"]), [vec!["a.milk", "tea"], vec!["b.milk"]]);
         // A name that looks like one told apart.
@@ -166,5 +158,10 @@ mod tests {
         assert_eq!(of(&["b.cheese"], &["rum"]), [vec!["a.b.cheese"], vec!["b.rum"]]);
         assert_eq!(of(&["a.tea"], &["rum"]), [vec!["a.a.tea"], vec!["b.rum"]]);
         assert_eq!(of(&["c.tea", "1.5"], &["rum"]), [vec!["c.tea", "1.5"], vec!["rum"]]);
+        // Among three.
+        let three = all(&[("a", &["milk", "tea"]), ("b", &["rum"]), ("c", &["milk"])]);
+        assert_eq!(three, [vec!["a.milk", "tea"], vec!["rum"], vec!["c.milk"]]);
+        let three = all(&[("a", &["c.tea"]), ("b", &["rum"]), ("c", &["milk"])]);
+        assert_eq!(three, [vec!["a.c.tea"], vec!["b.rum"], vec!["c.milk"]]);
     }
 }

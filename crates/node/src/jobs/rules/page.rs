@@ -20,7 +20,7 @@ impl ResultPage for ForReaders {
         let items = |places: &[u32]| -> Vec<html::ItemView> {
             let item = |&place: &u32| {
                 let item = &named.items[place as usize];
-                html::ItemView { party: usize::from(item.party != parties[0]), name: item.name.clone() }
+                html::ItemView { party: job.parties.position(&item.party).unwrap_or_default(), name: item.name.clone() }
             };
             places.iter().map(item).collect()
         };
@@ -36,7 +36,7 @@ impl ResultPage for ForReaders {
         });
         html::page(&html::RulesReport {
             id: job.id.clone(),
-            parties: [parties[0].to_owned(), parties[1].to_owned()],
+            parties: parties.iter().map(|name| (*name).to_owned()).collect(),
             rows: named.rows.into(),
             min_support: job.own.min_support.as_ref().map_or(String::new(), |written| written.0.clone()),
             min_confidence: match &job.own.min_confidence {

@@ -5,35 +5,41 @@ use tacita_core::protocol::dot::ot::Extension;
 
 use super::MAX_PRODUCTS;
 use crate::agreement::words::bad;
-use crate::agreement::{AlignWay, JobWith};
+use crate::agreement::{AlignWay, JobSpec, JobWith};
 use crate::jobs::dot::Dot;
 use crate::jobs::dot::methods::ot;
 
 /// The most decimals of a product.
 const MAX_DECIMALS: u32 = 18;
 
+/// Refuses what there is between two parties only, wherever columns are multiplied.
+pub(in crate::jobs) fn check_products(job: &JobSpec, extension: Option<Extension>) -> Result<()> {
+    let parties = job.parties.0.len();
+    if job.alignment == Some(AlignWay::Hidden) {
+        return bad(format!(
+            "alignment = \"hidden\" is not available among {parties} parties: agree on alignment = \"rows\", which shows all parties \
+             which of their rows all have"
+        ));
+    }
+    if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
+        return bad(format!(
+            "protocol = \"{}\" is not available among {parties} parties: use \"ot\" or \"auto\"",
+            job.protocol.name()
+        ));
+    }
+    if extension == Some(Extension::Silent) {
+        return bad(format!(
+            "extension = \"silent\" is not available among {parties} parties: use \"softspoken-1\" to \"softspoken-8\", or leave it out"
+        ));
+    }
+    job.check_level()
+}
+
 impl JobWith<'_, Dot> {
     /// Refuses what there is between two parties only.
     pub(crate) fn check_mesh(&self) -> Result<()> {
         let parties = self.parties.0.len();
-        if self.alignment == Some(AlignWay::Hidden) {
-            return bad(format!(
-                "alignment = \"hidden\" is not available among {parties} parties: agree on alignment = \"rows\", which shows all parties \
-                 which of their rows all have"
-            ));
-        }
-        if !self.protocol.is_auto() && self.protocol != ot::PROTOCOL {
-            return bad(format!(
-                "protocol = \"{}\" is not available among {parties} parties: use \"ot\" or \"auto\"",
-                self.protocol.name()
-            ));
-        }
-        if self.own.extension == Some(Extension::Silent) {
-            return bad(format!(
-                "extension = \"silent\" is not available among {parties} parties: use \"softspoken-1\" to \"softspoken-8\", or leave it out"
-            ));
-        }
-        self.check_level()?;
+        check_products(self, self.own.extension)?;
         if self.product_decimals() > MAX_DECIMALS {
             return bad(format!(
                 "scale = {}: products of {parties} numbers have {} decimals, and {MAX_DECIMALS} are possible: agree on fewer decimals",

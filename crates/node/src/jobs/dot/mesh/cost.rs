@@ -2,35 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use tacita_core::Result;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::reveal_bytes;
 use tacita_core::protocol::mesh::MeshOts;
-use tacita_core::{Error, Result};
 
 use super::{k, learners, products};
 use crate::agreement::cost::{CLOSE_BYTES, Calibration, Cost, MEASURED, RoleCost};
 use crate::agreement::{Chosen, Reveal, Sizes};
 use crate::jobs::aligned::RowAlignment;
+use crate::jobs::aligned::cost::most_rows_among;
 use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
 use crate::jobs::dot::spec::DotJob;
 use crate::jobs::intersect;
 
 /// Transfers, messages and what else does not depend on the job.
 const BASE_MEMORY: u64 = 64 << 20;
-
-/// The most rows that all have: no more than the shortest table.
-fn rows(job: &DotJob<'_>, sizes: &BTreeMap<String, Sizes>) -> Result<usize> {
-    let names = job.parties.names();
-    let first = sizes[names[0]].items;
-    let other = names.iter().find(|name| sizes[**name].items != first);
-    match other.filter(|_| job.own.row_id.is_none()) {
-        Some(other) => Err(Error::Input(format!(
-            "rows are aligned by position, so all parties need the same number of them: {} has {first}, {other} {}",
-            names[0], sizes[*other].items
-        ))),
-        None => Ok(names.iter().map(|name| sizes[*name].items).min().unwrap_or_default() as usize),
-    }
-}
 
 /// Computes the cost of the job to all parties.
 pub(super) fn cost(
@@ -56,7 +43,7 @@ pub(super) fn of_products(
     sizes: &BTreeMap<String, Sizes>,
     machine: Option<&Calibration>,
 ) -> Result<Cost> {
-    let (plan, k) = (products(job, rows(job, sizes)?)?, k(chosen)?);
+    let (plan, k) = (products(job, most_rows_among(job, job.own.row_id.is_some(), sizes)?)?, k(chosen)?);
     let learners = if job.reveal == Reveal::Value { learners(job)? } else { Vec::new() };
     let relative = transfer_seconds(Extension::SoftSpoken(k)) / transfer_seconds(MEASURED);
     let (start, transfer) =

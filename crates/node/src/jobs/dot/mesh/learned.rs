@@ -1,6 +1,6 @@
 //! Plain sentences on who learns what in a product among more than two.
 
-use crate::agreement::{Disclosure, KnownSizes, Reveal};
+use crate::agreement::{Disclosure, JobSpec, KnownSizes, Reveal};
 use crate::base::text::{count, names};
 use crate::jobs::aligned::RowAlignment;
 use crate::jobs::dot::learned::ZEROS;
@@ -43,16 +43,22 @@ pub(super) fn learned(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> V
         "{party} and some of the others, not all, can learn about the numbers of the rest, if they pool what they see. They learn what \
          follows from the products that they learn and the numbers that they bring, and nothing else."
     ));
-    rows(job, party, known, &mut learned);
+    rows(job, job.alignment().as_ref(), party, known, &mut learned);
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
 }
 
 /// Appends what `party` learns about rows.
-fn rows(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>, learned: &mut Vec<String>) {
+pub(in crate::jobs) fn rows(
+    job: &JobSpec,
+    alignment: Option<&RowAlignment>,
+    party: &str,
+    known: KnownSizes<'_>,
+    learned: &mut Vec<String>,
+) {
     let others = job.others(party);
     let all = names(&others);
-    match job.alignment() {
+    match alignment {
         Some(RowAlignment { ids, .. }) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             learned.push(format!(
@@ -70,7 +76,7 @@ fn rows(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>, learned: &mut Vec<
                     "{party} and others with {leader} can learn which of {leader}'s ids all the rest have, if they pool what they see."
                 ));
             }
-            intersect::star::learned_sizes(&ids, party, KnownSizes { common: None, ..known }, learned);
+            intersect::star::learned_sizes(ids, party, KnownSizes { common: None, ..known }, learned);
         }
         None => {
             let rows = known.all.and_then(|all| all.get(party)).map(|sizes| format!(" ({})", count(sizes.items)));
@@ -86,14 +92,17 @@ pub(super) fn at_a_glance(job: &DotJob<'_>) -> Vec<Disclosure> {
     let in_shares = job.reveal == Reveal::Shares;
     let mut all =
         vec![Disclosure::new(job, "the products of all parties' columns", |name| job.learns(name) && !in_shares)];
-    match job.alignment() {
-        Some(RowAlignment { ids, .. }) => {
-            all.push(Disclosure::new(job, "which of its own rows all have", |_| true));
-            all.push(Disclosure::new(job, "exactly how many row ids each of the others has", |_| {
-                ids.limits.pad_to.is_none()
-            }));
-        }
-        None => all.push(Disclosure::new(job, "how many rows the others have", |_| true)),
-    }
+    all.extend(rows_at_a_glance(job, job.alignment().as_ref()));
     all
+}
+
+/// Returns the entries about rows.
+pub(in crate::jobs) fn rows_at_a_glance(job: &JobSpec, alignment: Option<&RowAlignment>) -> Vec<Disclosure> {
+    match alignment {
+        Some(RowAlignment { ids, .. }) => vec![
+            Disclosure::new(job, "which of its own rows all have", |_| true),
+            Disclosure::new(job, "exactly how many row ids each of the others has", |_| ids.limits.pad_to.is_none()),
+        ],
+        None => vec![Disclosure::new(job, "how many rows the others have", |_| true)],
+    }
 }

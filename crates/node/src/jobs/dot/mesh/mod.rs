@@ -1,15 +1,13 @@
 //! `dot` among more than two parties, all connected to each other: the products of one column of each, over rows that
 //! all have. `tacita_core::protocol::dot::ot::mesh` has the protocol.
 
-mod check;
+pub(in crate::jobs) mod check;
 mod cost;
 mod learned;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use chacha20::ChaCha20Rng;
-use tacita_core::channel::Channel;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::ot::mesh::{self, Factor, MeshProducts};
 use tacita_core::protocol::mesh::MeshOts;
@@ -21,13 +19,13 @@ use super::methods::{DotMethod, ot};
 use super::run::modulus_warning;
 use super::spec::DotJob;
 use crate::agreement::cost::{Calibration, Cost};
-use crate::agreement::mesh::MeshAgreement;
 use crate::agreement::{
     Choice, Chosen, Disclosure, JobSpec, KnownSizes, Network, PartContext, Peers, Protocol, Reveal, RunResult, Sizes,
 };
-use crate::base::text::{count, counted};
+use crate::jobs::aligned;
 use crate::jobs::numbers::ShareFile;
-use crate::jobs::{aligned, intersect};
+
+pub(in crate::jobs) use learned::{rows as rows_learned, rows_at_a_glance};
 
 /// The most parties: each two of them make transfers.
 pub const MAX_PARTIES: usize = 16;
@@ -37,7 +35,7 @@ const MAX_PRODUCTS: usize = 1 << 16;
 
 /// SoftSpoken's parameter where the job says nothing: little computation, since several links share a party's
 /// processor.
-const USUAL_K: usize = 4;
+pub(in crate::jobs) const USUAL_K: usize = 4;
 
 /// Products among more than two parties.
 pub struct DotMesh;
@@ -82,8 +80,9 @@ impl DotMethod for DotMesh {
         let Peers::Mesh { agreed, channels } = peers else {
             return Err(Error::Internal("a product of several between two ends".into()));
         };
-        let aligned = common_rows(job, me, brought, agreed, channels, rng)?;
-        let aligned = aligned.map(|rows| brought.columns.select(&rows));
+        let table = (brought.columns.rows(), brought.ids.as_ref());
+        let rows = aligned::align_among(job.alignment().as_ref(), me, table, agreed, channels, rng)?;
+        let aligned = rows.columns(&brought.columns);
         let columns = aligned.as_ref().unwrap_or(&brought.columns);
         let plan = products(job, columns.rows())?;
         if let Some(text) = modulus_warning(job, columns.rows())? {
@@ -115,22 +114,6 @@ impl DotMethod for DotMesh {
     }
 }
 
-/// The own rows that all have, in the same order at all; `None` where rows are aligned by position.
-fn common_rows(
-    job: &DotJob<'_>,
-    me: &str,
-    brought: &DotInput,
-    agreed: &MeshAgreement,
-    channels: &mut [Channel],
-    rng: &mut ChaCha20Rng,
-) -> Result<Option<Vec<u32>>> {
-    let (Some(alignment), Some(ids)) = (job.alignment(), &brought.ids) else { return Ok(None) };
-    let rows = intersect::star::common_rows(&alignment.ids, me, ids, agreed, channels, rng)?;
-    let own = agreed.sizes[me].items;
-    tracing::info!("aligned by ids: {} in common, of {} here", counted(rows.len() as u64, "row"), count(own));
-    Ok(Some(rows))
-}
-
 /// The products that the job asks for: one for each choice of a column of each party, the last party's changing first.
 fn products(job: &DotJob<'_>, rows: usize) -> Result<MeshProducts> {
     let mut all: Vec<Vec<Factor>> = vec![Vec::new()];
@@ -148,7 +131,7 @@ fn products(job: &DotJob<'_>, rows: usize) -> Result<MeshProducts> {
 }
 
 /// Returns SoftSpoken's parameter k.
-fn k(chosen: &Chosen) -> Result<usize> {
+pub(in crate::jobs) fn k(chosen: &Chosen) -> Result<usize> {
     match chosen.extension {
         Some(Extension::SoftSpoken(k)) => Ok(k),
         _ => Err(Error::Internal(format!("\"{chosen}\" makes no transfers among several"))),

@@ -3,9 +3,9 @@ use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::Channel;
 use tacita_core::protocol::rules::baskets::{Baskets, RowSet};
-use tacita_core::protocol::rules::itemsets::{Itemsets, parts};
+use tacita_core::protocol::rules::itemsets::{Itemsets, part_of};
 use tacita_core::protocol::rules::{ProductBatch, ScalarProducts, counts_of};
-use tacita_core::{Error, Result, Side};
+use tacita_core::{Error, Result};
 
 use super::partition::columns;
 use super::shares::{LevelShares, run_of};
@@ -30,7 +30,7 @@ impl ItemsetCounter {
             return Err(Error::Internal("a bucket without items".into()));
         };
         let items = columns(&table, usize::try_from(counts.rows).unwrap_or(usize::MAX))?;
-        let own = |set| if side(job, me) == Side::First { parts(set).0 } else { parts(set).1 };
+        let own = |set| part_of(set, side(job, me) as u8);
         if counts.candidates.iter().flat_map(own).any(|item| item.number as usize >= items.len()) {
             return Err(Error::Internal("candidates with items that are not there".into()));
         }

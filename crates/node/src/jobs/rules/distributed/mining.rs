@@ -1,5 +1,7 @@
 //! A driver's part: what is counted next, and what follows from the counts.
 
+use std::slice::from_mut;
+
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::handshake::DRIVERS;
@@ -65,7 +67,7 @@ impl Mining {
             order.into_iter().map(shuffled).map(|(name, count)| (name, count as u32)).unzip();
         let side = side(job, me);
         let session = session.child("rules of many machines", 0);
-        let miner = Miner::begin(side, all, &counts, &params, channel)?;
+        let miner = Miner::begin(side as u8, all, &counts, &params, from_mut(channel))?;
         Ok(Mining {
             job: job.spec.clone(),
             own: job.own.clone(),
@@ -110,13 +112,13 @@ impl Levels for Mining {
     }
 
     fn next(&mut self, channel: &mut Channel) -> Result<Option<CountPlan>> {
-        let wanted = self.miner.next(channel)?;
+        let wanted = self.miner.next(from_mut(channel))?;
         self.mixed = wanted.as_ref().map_or(0, |wanted| wanted.mixed.len());
         Ok(wanted)
     }
 
     fn take_own(&mut self, counts: &[u32], channel: &mut Channel) -> Result<()> {
-        self.miner.take_own(counts, channel)
+        self.miner.take_own(counts, from_mut(channel))
     }
 
     fn take_mixed(&mut self, shares: &[Zeroizing<String>], channel: &mut Channel) -> Result<()> {
@@ -124,21 +126,23 @@ impl Levels for Mining {
         agree(&runs, "shares", channel)?;
         let Mining { miner, comparing, rng, side, params, session, .. } = self;
         let comparing = comparing.get_or_insert_with(|| Comparisons::new(*side, params, session.clone()));
-        miner.take_mixed(sum, |shares, channel| comparing.reached(shares, channel, rng), channel)
+        // The parties are two, with one channel.
+        let reached = |shares: &_, channels: &mut [Channel]| comparing.reached(shares, &mut channels[0], rng);
+        miner.take_mixed(sum, reached, from_mut(channel))
     }
 
     fn finish(self: Box<Self>, channel: &mut Channel) -> Result<Answer> {
         let Mining { job, own, side, names, miner, .. } = *self;
         let job = &RulesJob { spec: &job, own: &own };
-        let (frequent, rules) = miner.finish(channel)?;
-        let shown = frequent.shown(side).into_iter().map(|number| names.get(number as usize).cloned());
+        let (frequent, rules) = miner.finish(from_mut(channel))?;
+        let shown = frequent.shown(side as u8).into_iter().map(|number| names.get(number as usize).cloned());
         let shown = shown.collect::<Option<Vec<_>>>();
         let shown = shown.ok_or_else(|| Error::Internal("an item that is not there".into()))?;
-        let theirs = mining::names::exchange(&shown, frequent.shown(side.other()).len(), channel)?;
+        let theirs = mining::names::exchange(&shown, frequent.shown(side.other() as u8).len(), channel)?;
         let (first, second) = if side == Side::First { (shown, theirs) } else { (theirs, shown) };
         let parties = job.parties.names();
         let mined = Mined { frequent, rules, items: Vec::new() };
-        let named = RulesResult::new(mined, [(parties[0], first), (parties[1], second)])?;
+        let named = RulesResult::new(mined, &[(parties[0], first), (parties[1], second)])?;
         let me = parties[usize::from(side == Side::Second)];
         Ok(output::answer(&named, &job.show(me)))
     }

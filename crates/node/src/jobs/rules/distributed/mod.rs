@@ -27,6 +27,9 @@ use crate::jobs::dot::methods::ot;
 /// The job of one bucket, which tells nobody a count.
 pub fn in_buckets(job: &RulesJob<'_>) -> Result<JobSpec> {
     let bad = |text: &str| Err(Error::Input(format!("this job runs on one machine of each party: {text}")));
+    if job.parties.0.len() > 2 {
+        return bad("it is among more than two");
+    }
     aligned::spec::refuse_hidden_in_buckets(job.alignment().as_ref())?;
     if !job.protocol.is_auto() && job.protocol != ot::PROTOCOL {
         return bad(&format!(

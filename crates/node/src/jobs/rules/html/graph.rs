@@ -1,11 +1,11 @@
 //! The graph of the items: which ones occur together, and how much more often than by chance.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 use std::fmt::Write;
 
 use super::numbers::{factor, percent};
-use super::{ItemView, RulesReport};
+use super::{ItemView, RulesReport, mark};
 use crate::base::html::{short, text, visible};
 use crate::base::text::{count, counted};
 
@@ -47,10 +47,9 @@ pub fn section(page: &mut String, report: &RulesReport) {
     page.push_str("<section id=\"graph\">\n<h2>Items that occur together</h2>\n");
     let _ = writeln!(
         page,
-        "<p class=\"legend\">Items of {} and of {}; <span class=\"line mixed\"></span>pair of both parties' items, \
+        "<p class=\"legend\">Items of {}; <span class=\"line mixed\"></span>pair of two parties' items, \
          <span class=\"line own\"></span>pair of one party's items.</p>",
-        super::owner(report, 0),
-        super::owner(report, 1)
+        super::owners(report)
     );
     let (items, of_items) = (all.len(), supports.len());
     let (pairs, of_pairs) = (edges.len().min((items as f64 * PAIRS_AN_ITEM) as usize), edges.len());
@@ -87,7 +86,7 @@ pub fn section(page: &mut String, report: &RulesReport) {
 fn named(report: &RulesReport, item: &ItemView) -> String {
     let name = short(&visible(&item.name), 80);
     let owner = &report.parties[item.party];
-    format!("<span class=\"mark p{}\"></span><bdi>{}</bdi> (<bdi>{}</bdi>)", item.party, text(&name), text(owner))
+    format!("<span class=\"mark p{}\"></span><bdi>{}</bdi> (<bdi>{}</bdi>)", mark(item.party), text(&name), text(owner))
 }
 
 /// The share of the transactions that have an item: as counted, or as it follows from a rule on the item alone. If
@@ -126,26 +125,28 @@ fn share(report: &RulesReport, count: u64) -> f64 {
     count as f64 / report.rows.max(1) as f64
 }
 
-/// The most frequent items on a circle: the first party's on its left half, the second's on its right, as far as their
-/// numbers allow it. Each party's start at the top.
+/// The most frequent items on a circle: the first party's from the top to the left, the others' from there to the
+/// right, one party's after the other's. Of two parties, each has its half, as far as their numbers allow it.
 fn nodes<'a>(supports: &BTreeMap<&'a ItemView, f64>) -> Vec<Node<'a>> {
     let mut chosen: Vec<_> = supports.iter().map(|(item, support)| (*item, *support)).collect();
     // The order by name comes from the map, and this sort keeps it.
     chosen.sort_by(|a, b| b.1.total_cmp(&a.1));
     chosen.truncate(MAX_ITEMS);
-    let of = |party| chosen.iter().filter(move |(item, _)| item.party == party);
-    let sizes = [of(0).count(), of(1).count()];
-    debug_assert_eq!(sizes[0] + sizes[1], chosen.len(), "a party is neither 0 nor 1");
-    let parts = sizes.iter().filter(|size| **size > 0).count();
+    let parties: BTreeSet<usize> = chosen.iter().map(|(item, _)| item.party).collect();
     // There is space for one more item after each party's last one.
-    let step = 2.0 * PI / (chosen.len() + parts).max(1) as f64;
-    let place = |(item, support): (&'a ItemView, f64), position: usize| {
-        let turn = step * (position + 1) as f64;
-        let angle = if item.party == 0 { -PI / 2.0 - turn } else { -PI / 2.0 + turn };
-        Node { item, support, x: RADIUS * angle.cos(), y: RADIUS * angle.sin(), angle }
-    };
-    let sides = [0, 1].map(|party| of(party).copied().enumerate().map(|(position, node)| place(node, position)));
-    sides.into_iter().flatten().collect()
+    let step = 2.0 * PI / (chosen.len() + parties.len()).max(1) as f64;
+    let (mut nodes, mut before) = (Vec::with_capacity(chosen.len()), 0);
+    for party in parties {
+        let own = chosen.iter().filter(|(item, _)| item.party == party);
+        nodes.extend(own.enumerate().map(|(position, &(item, support))| {
+            let turn = step * (before + position + 1) as f64;
+            let angle = if party == 0 { -PI / 2.0 - turn } else { -PI / 2.0 + turn };
+            Node { item, support, x: RADIUS * angle.cos(), y: RADIUS * angle.sin(), angle }
+        }));
+        before =
+            if party == 0 { 0 } else { before + chosen.iter().filter(|(item, _)| item.party == party).count() + 1 };
+    }
+    nodes
 }
 
 /// The frequent pairs of the nodes' items, the highest lift first: sets of two items, and rules from one item to one.
@@ -234,13 +235,13 @@ fn svg(nodes: &[Node<'_>], edges: &[Edge]) -> String {
     svg
 }
 
-/// A circle for the first party's items, a square for the second's, with the name outside of the circle.
+/// A circle for the first party's items, a square for others', with the name outside of the circle.
 fn draw(svg: &mut String, place: usize, node: &Node<'_>, radius: f64, flat: bool) {
     let Node { item, x, y, angle, .. } = node;
     let name = text(&item.name);
-    let _ = writeln!(svg, "<g class=\"p{}\" data-node=\"{place}\" data-name=\"{name}\">", item.party);
+    let _ = writeln!(svg, "<g class=\"p{}\" data-node=\"{place}\" data-name=\"{name}\">", mark(item.party));
     let _ = writeln!(svg, "<title>{}: {} of the transactions</title>", label(item, 80), percent(node.support));
-    if item.party == 0 {
+    if mark(item.party) == 0 {
         let _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius:.1}\"/>");
     } else {
         // As large as the circle would be.

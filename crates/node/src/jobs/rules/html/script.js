@@ -92,7 +92,7 @@
       const [party, name] = items[number];
       const item = make("span", "item");
       item.title = `${name} (${parties[party]})`;
-      const mark = make("span", "mark p" + party);
+      const mark = make("span", "mark p" + (party % 6));
       mark.setAttribute("role", "img");
       mark.setAttribute("aria-label", parties[party] + ":");
       item.append(mark, make("bdi", "", short(name)));

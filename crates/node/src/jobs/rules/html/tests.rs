@@ -48,7 +48,7 @@ fn report(names: &[String]) -> RulesReport {
     let first = names.first().cloned().unwrap_or_default();
     RulesReport {
         id: first.clone(),
-        parties: [first.clone(), names.last().cloned().unwrap_or_default()],
+        parties: vec![first.clone(), names.last().cloned().unwrap_or_default()],
         rows: 10_000,
         min_support: first.clone(),
         min_confidence: first.clone(),

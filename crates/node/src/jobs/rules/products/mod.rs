@@ -170,7 +170,7 @@ pub fn estimate(
 pub struct LevelCost {
     /// Items of each candidate.
     pub length: usize,
-    /// Scalar products: the candidates with items of both parties.
+    /// Scalar products: the candidates with items of several parties.
     pub products: usize,
     /// The protocol that made them.
     pub protocol: &'static str,
@@ -182,6 +182,37 @@ pub struct LevelCost {
     pub received: u64,
 }
 
+/// Statistics of the levels of a run.
+#[derive(Default)]
+pub struct LevelLog {
+    levels: Vec<LevelCost>,
+    /// Start of the last level, and the traffic up to then.
+    began: Option<(Instant, Traffic)>,
+}
+
+impl LevelLog {
+    /// Ends the last level, and begins one of so many products.
+    pub fn begin(&mut self, length: usize, products: usize, protocol: Protocol, began: (Instant, Traffic)) {
+        self.end(began.1);
+        let protocol = protocol.name();
+        self.levels.push(LevelCost { length, products, protocol, seconds: 0.0, sent: 0, received: 0 });
+        self.began = Some(began);
+    }
+
+    fn end(&mut self, traffic: Traffic) {
+        if let (Some((began, before)), Some(level)) = (self.began.take(), self.levels.last_mut()) {
+            level.seconds = round(began.elapsed());
+            (level.sent, level.received) = (traffic.sent - before.sent, traffic.received - before.received);
+        }
+    }
+
+    /// Returns the statistics of each level, if all are done.
+    pub fn levels(mut self, traffic: Traffic) -> Vec<LevelCost> {
+        self.end(traffic);
+        self.levels
+    }
+}
+
 /// The scalar products of a run.
 pub struct RunProducts<'a> {
     transfers: Option<Transfers<'a>>,
@@ -190,9 +221,7 @@ pub struct RunProducts<'a> {
     /// Bits a second that are assumed where both could be.
     bandwidth: f64,
     rng: ChaCha20Rng,
-    levels: Vec<LevelCost>,
-    /// Start of the last level, and the traffic up to then.
-    began: Option<(Instant, Traffic)>,
+    log: LevelLog,
 }
 
 impl<'a> RunProducts<'a> {
@@ -206,20 +235,12 @@ impl<'a> RunProducts<'a> {
         let encrypted = (chosen.protocol == lattice::PROTOCOL).then(|| EncryptedProducts::new(session));
         let named = named::ProductTerms::of(job)?.map(|terms| NamedProducts::new(terms, session));
         let bandwidth = bandwidth_for(chosen.extension);
-        Ok(RunProducts { transfers, encrypted, named, bandwidth, rng, levels: Vec::new(), began: None })
+        Ok(RunProducts { transfers, encrypted, named, bandwidth, rng, log: LevelLog::default() })
     }
 
     /// Returns the statistics of each level, if all are done.
-    pub fn levels(mut self, traffic: Traffic) -> Vec<LevelCost> {
-        self.end(traffic);
-        self.levels
-    }
-
-    fn end(&mut self, traffic: Traffic) {
-        if let (Some((began, before)), Some(level)) = (self.began.take(), self.levels.last_mut()) {
-            level.seconds = round(began.elapsed());
-            (level.sent, level.received) = (traffic.sent - before.sent, traffic.received - before.received);
-        }
+    pub fn levels(self, traffic: Traffic) -> Vec<LevelCost> {
+        self.log.levels(traffic)
     }
 
     /// Decides how a batch is made, if the job does not say it. The first party decides, by what both know.
@@ -242,8 +263,7 @@ impl<'a> RunProducts<'a> {
 
 impl ScalarProducts for RunProducts<'_> {
     fn products(&mut self, batch: &ProductBatch<'_>, channel: &mut Channel) -> Result<Shares> {
-        self.end(channel.traffic());
-        self.began = Some((Instant::now(), channel.traffic()));
+        let began = (Instant::now(), channel.traffic());
         let wanted = Wanted::of(batch);
         let (protocol, parts) = match &self.named {
             Some(named) => (named.protocol(), vec![wanted]),
@@ -252,14 +272,7 @@ impl ScalarProducts for RunProducts<'_> {
                 (protocol(way), parts_of(way, wanted))
             }
         };
-        self.levels.push(LevelCost {
-            length: batch.length(),
-            products: batch.pairs().len(),
-            protocol: protocol.name(),
-            seconds: 0.0,
-            sent: 0,
-            received: 0,
-        });
+        self.log.begin(batch.length(), batch.pairs().len(), protocol, began);
         let mut residues = Zeroizing::new(vec![0; batch.pairs().len()]);
         for wanted in &parts {
             match (protocol, &mut self.transfers, &mut self.encrypted, &mut self.named) {

@@ -19,5 +19,6 @@ mod run;
 mod transfers;
 mod zeros;
 
+pub(crate) use plan::HELD_SHARES;
 pub use plan::{Factor, MeshProducts};
 pub use run::{open, run};

@@ -10,7 +10,7 @@ use crate::protocol::mesh::ots::{form, frame, role};
 use crate::role::Role;
 
 /// Shares of rows that a party holds at once.
-const HELD_SHARES: usize = 1 << 22;
+pub(crate) const HELD_SHARES: usize = 1 << 22;
 
 /// The fewest rows of a block, unless there are fewer.
 const MIN_BLOCK_ROWS: usize = 1 << 10;
