@@ -202,7 +202,7 @@ fn what_is_missing_or_wrong_is_told_with_its_option() {
         (&["--job", "rules", "--learns", "hospital"], &["name both"]),
         (&["--job", "dot", "--set", "bits=99"], &["the answers make no job", "bits"]),
         (&["--job", "dot", "--set", "bits"], &["--set bits", "NAME=VALUE"]),
-        (&["--job", "rules", "--party", "third"], &["there are 3", "jobs of two"]),
+        (&["--job", "union", "--key", "a", "--party", "third"], &["there are 3", "jobs of two"]),
         (&["--job", "dot", "--via", "helper"], &["--via", "use one of direct, relay"]),
         (&["--job", "intersect", "--key", "a", "--via", "rely"], &["did you mean \"relay\"?"]),
         (&["--job", "intersect", "--key", "a", "--via", "relay=here"], &["--via", "\"here\" is no address"]),

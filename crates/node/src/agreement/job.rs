@@ -7,7 +7,6 @@ use std::fmt::Debug;
 use std::ops::Deref;
 use std::path::Path;
 
-use serde::Serialize;
 use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
@@ -15,8 +14,8 @@ use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Gathered, ItemKind, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace, Protocol,
-    Reveal, RunResult, Sizes, Source, Topology,
+    Answer, Choice, Chosen, Disclosure, Gathered, ItemKind, JobSpec, KnownSizes, Levels, Network, PartyInput,
+    PoolPlace, Protocol, Reveal, RunResult, Sizes, Source, Topology,
 };
 use crate::table::Table;
 use crate::transport::depot::Expected;
@@ -395,31 +394,6 @@ pub trait Helped {
 
     /// Returns what the party at this place of the job file leaves at the helper, and what it collects there.
     fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected>;
-}
-
-/// Something that some parties of a job learn.
-#[derive(Debug, Clone, Serialize)]
-pub struct Disclosure {
-    /// Description of the result.
-    pub what: String,
-    /// Parties that learn the result.
-    pub parties: Vec<String>,
-    /// The party whose own it is, which neither learns it nor lacks it.
-    #[serde(skip)]
-    pub owner: Option<String>,
-}
-
-impl Disclosure {
-    /// A thing that those parties of a job learn of whom `learns` says so.
-    pub fn new(job: &JobSpec, what: impl Into<String>, learns: impl Fn(&str) -> bool) -> Disclosure {
-        let parties = job.parties.names().into_iter().filter(|name| learns(name)).map(str::to_owned).collect();
-        Disclosure { what: what.into(), parties, owner: None }
-    }
-
-    /// A thing of `owner`'s, such as columns that it gives, that those others learn of whom `learns` says so.
-    pub fn given(job: &JobSpec, owner: &str, what: String, learns: impl Fn(&str) -> bool) -> Disclosure {
-        Disclosure { owner: Some(owner.to_owned()), ..Disclosure::new(job, what, |name| name != owner && learns(name)) }
-    }
 }
 
 /// Progress of a run that was interrupted.

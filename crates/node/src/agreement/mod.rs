@@ -5,6 +5,7 @@ mod align;
 pub(crate) mod check;
 mod chosen;
 pub mod cost;
+mod disclosure;
 mod distributed;
 mod found;
 pub mod group;
@@ -37,12 +38,13 @@ pub(crate) mod written;
 pub use align::AlignWay;
 pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
+pub use disclosure::Disclosure;
 pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Pooled, Spread};
 pub use found::{Answer, Deferred, ResultPage, RunResult};
 pub use item_kind::ItemKind;
 pub use items::{Basket, ItemsFrom, Wildcard};
 pub use job::{
-    Ability, Answering, BucketSums, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
+    Ability, Answering, BucketSums, CommonKey, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
     RepeatedCounts, Resumable, ResumePoint, Served,
 };
 pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all_columns};

@@ -11,7 +11,7 @@ use tacita_core::channel::labels::handshake::RECEIPT;
 use tacita_core::{Error, Result, Session};
 
 use super::approval::{APPROVALS, Approval};
-use super::difference::{ComparableRows, RowKey, capacity, sketch};
+use super::difference::{ComparableRows, RowKey, UNKNOWN, capacity, sketch};
 use super::ledger::{Begun, Ended, EntryPlace, Ledger};
 use super::policy::{
     Allowed, Answers, History, NoHistory, NotCounted, POLICY_FILE, Policy, PolicyQuestion, USUAL_MIN_DIFFERENCE,
@@ -187,7 +187,7 @@ impl Governance {
     pub fn compare_for_nothing(&self, job: &JobSpec, me: &str, identity: &Identity, source: &Source) {
         let Ok(Some(policy)) = self.policy() else { return };
         if policy.compares_rows() && !informed(job, me).is_empty() {
-            drop(sketch(job, me, source, &RowKey::of(identity), capacity(policy.min_difference())));
+            drop(sketch(job, me, source, &RowKey::of(identity), capacity(policy.min_difference()), true));
         }
     }
 
@@ -227,12 +227,13 @@ impl Account {
             return Ok(source.clone());
         };
         let near = self.rules.min_difference();
-        let (source, rows) = sketch(job, &self.me, source, &self.rows, capacity(near))?;
+        let has = self.rules.policy.as_ref().is_some_and(Policy::compares_rows);
+        let (source, rows) = sketch(job, &self.me, source, &self.rows, capacity(near), has)?;
         if let ComparableRows::None = rows {
             return Ok(source);
         }
         let pin = |name: &&str| job.party(name).ok().and_then(|party| party.identity);
-        let told = peers.iter().map(|name| pin(name).map_or("unknown".into(), |pin| pin.to_string())).collect();
+        let told = peers.iter().map(|name| pin(name).map_or(UNKNOWN.into(), |pin| pin.to_string())).collect();
         let found =
             ledger.compare(place.entry, rows, told, |history, near| self.rules.allow(job, &self.me, history, near))?;
         if let Some(warning) = found.warning(&peers, near) {

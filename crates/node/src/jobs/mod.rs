@@ -18,6 +18,8 @@ pub mod rules;
 pub mod shares;
 pub mod union;
 
+pub use rules::reads_lines;
+
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;

@@ -131,7 +131,9 @@ fn a_plan_counts_the_bytes_that_travel_if_nothing_is_frequent() {
 #[test]
 fn limits_end_the_run_at_all() {
     let home = Home::new();
-    let inputs = tables(&home, &NAMES, |name| format!("id,items\n1,{name}1|{name}2\n2,{name}1|{name}2\n"));
+    let inputs = tables(&home, &NAMES, |name| {
+        format!("id,items\n1,{name}1|{name}2\n2,{name}1|{name}2\n{name},{name}1|{name}2\n")
+    });
     for (terms, code, words) in [
         ("max_candidates = 3", 2, &["mixed candidates of 2 items", "max_candidates is 3"][..]),
         ("max_rules = 2\nmin_confidence = 0.1", 2, &["max_rules is 2"]),

@@ -197,7 +197,8 @@ fn the_plan_says_what_is_known_and_what_is_not() {
 fn the_example_gives_the_expected_files_byte_for_byte() {
     let set = examples().join("rules");
     let summary = json(set.join("expected/summary.json"));
-    for (name, expected) in summary.as_object().unwrap() {
+    // The example of three is among the tests of several parties.
+    for (name, expected) in summary.as_object().unwrap().iter().filter(|(name, _)| *name != "three") {
         let home = Home::new();
         let input = |party: &str| format!("{party}={}", set.join(format!("{party}.csv")).display());
         let (job, out) = (set.join(format!("{name}.toml")), home.at("out"));

@@ -19,6 +19,9 @@ use crate::identity::Fingerprint;
 pub use rows::{ComparableRows, RowKey, RowSketches, sketch};
 pub use sketch::{Difference, Sketch};
 
+/// Word for the identity of a peer that the job leaves open, which could be anybody's.
+pub const UNKNOWN: &str = "unknown";
+
 /// Returns the capacity of sketches by which fewer than so many changed rows are told from more: each is a row less and
 /// a row more.
 pub fn capacity(min_difference: u64) -> usize {
@@ -104,12 +107,12 @@ impl NearAnswers {
         Some(
             match closest.difference {
                 Difference { added: 0, removed: 0 } => format!(
-                    "the same rows as in {run}, about which or nearly the same there was {before} so far: if {peers} changed its own \
-                 rows since, two answers tell about those"
+                    "the same rows as in {run}, with {before} so far about these or nearly the same: if {peers} changed rows since, \
+                 two answers tell about those"
                 ),
                 Difference { added, removed } => format!(
-                    "nearly the same rows as in {run} ({added} more, {removed} fewer), about which there was {before} so far: what \
-                 {peers} learns now and learned then tells about the {} that differ",
+                    "nearly the same rows as in {run} ({added} more, {removed} fewer), with {before} so far about these: with one more \
+                 {peers} can learn about the {} that differ",
                     counted(closest.difference.rows(), "row")
                 ),
             } + "; see exact_answers in `tacita policy new`",
@@ -123,11 +126,13 @@ impl Answers for NearAnswers {
             return Err(why);
         }
         let to: Option<Vec<_>> = to.map(|pins| pins.iter().map(ToString::to_string).collect());
-        let told = |near: &&NearAnswer| to.as_ref().is_none_or(|pins| near.told.iter().any(|pin| pins.contains(pin)));
+        let told = |near: &&NearAnswer| {
+            to.as_ref().is_none_or(|pins| near.told.iter().any(|pin| pin == UNKNOWN || pins.contains(pin)))
+        };
         let near = self.near.iter().filter(|near| near.difference.rows() < min_difference);
         Ok(near.filter(told).count() as u64)
     }
 }
 
 #[cfg(test)]
-mod tests;
+pub(in crate::govern) mod tests;

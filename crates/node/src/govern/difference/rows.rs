@@ -15,7 +15,7 @@ use super::sketch::{Difference, Sketch};
 use crate::agreement::{JobSpec, Source};
 use crate::base::files::is_read_once;
 use crate::identity::Identity;
-use crate::jobs::rules;
+use crate::jobs::reads_lines;
 use crate::table::key::build::{find_columns, read_pieces};
 use crate::table::key::encode_part;
 use crate::table::text::TextColumn;
@@ -78,7 +78,7 @@ impl RowSketches {
     /// Returns the smallest difference from earlier rows, by whatever they are compared; none if it is too large.
     pub fn since(&self, earlier: &RowSketches) -> Option<Difference> {
         let by_key = self.keys.iter().flat_map(|key| earlier.keys.iter().map(move |other| key.since(other)));
-        by_key.chain([self.whole.since(&earlier.whole)]).flatten().min_by_key(|difference| difference.rows())
+        by_key.chain([self.whole.times_since(&earlier.whole)]).flatten().min_by_key(|difference| difference.rows())
     }
 
     /// Sketches the rows of a table in memory. Rows without a key are there by their other columns alone.
@@ -92,37 +92,42 @@ impl RowSketches {
 /// Sketches the rows of a source, and returns it for the run: read, if it is a table in a file that has to be in memory
 /// anyway.
 ///
-/// Errors: it is read once, and cannot be.
+/// Where it `has` to be, a table that is not read otherwise is, too.
+///
+/// Errors: it is read once, or has to be compared, and cannot be read.
 pub fn sketch(
     job: &JobSpec,
     me: &str,
     source: &Source,
     key: &RowKey,
     capacity: usize,
+    has: bool,
 ) -> Result<(Source, ComparableRows)> {
-    let on_disk = |path, options| {
+    let again = |path, options| {
         if is_read_once(path) {
-            return ComparableRows::Unknown("they come from a pipe, and are sorted on disk");
+            return Ok(ComparableRows::Unknown("they come from a pipe, and are read once"));
         }
-        // What cannot be read is told when the run reads it.
-        let sketches = of_file(job, me, path, options, key, capacity).ok();
-        sketches.map_or(ComparableRows::Unknown("they cannot be read"), ComparableRows::Sketched)
+        if !has {
+            return Ok(ComparableRows::Unknown("they would have to be read once more, and no rule asks for it"));
+        }
+        of_file(job, me, path, options, key, capacity).map(ComparableRows::Sketched)
     };
     let rows = match source {
-        Source::File { path, .. } if rules::reads_lines(job, me, path) => {
+        Source::File { path, .. } if reads_lines(job, me, path) => {
             ComparableRows::Unknown("they are baskets in lines, without columns")
         }
         Source::File { path, options, allow_unreadable } => match read(path, options) {
             Ok(table) => {
                 let source = Source::Table { table, allow_unreadable: *allow_unreadable };
-                return sketch(job, me, &source, key, capacity);
+                return sketch(job, me, &source, key, capacity, has);
             }
-            Err(error) if is_read_once(path) => return Err(error),
+            Err(error) if has || is_read_once(path) => return Err(error),
+            // The run reads it again, and says what is wrong.
             Err(_) => ComparableRows::Unknown("they cannot be read"),
         },
         Source::Table { table, .. } => ComparableRows::Sketched(RowSketches::of_table(job, me, table, key, capacity)),
-        Source::Candidates { path, options, .. } | Source::Disk { path, options, .. } => on_disk(path, options),
-        Source::Prepared { check: Some((path, options)), .. } => on_disk(path, options),
+        Source::Candidates { path, options, .. } | Source::Disk { path, options, .. } => again(path, options)?,
+        Source::Prepared { check: Some((path, options)), .. } => again(path, options)?,
         Source::Prepared { check: None, .. } => {
             ComparableRows::Unknown("they are in a prepared part: give the table again, as --input")
         }

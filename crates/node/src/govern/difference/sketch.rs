@@ -59,14 +59,23 @@ impl Sketch {
         self.sums = added(&self.sums, &all);
     }
 
-    /// Returns the difference from an earlier sketch; none if it is larger than the smaller capacity of the two.
+    /// Returns the difference from an earlier sketch in different elements; none if it is larger than the smaller
+    /// capacity of the two.
     pub fn since(&self, earlier: &Sketch) -> Option<Difference> {
+        Some(difference(&self.terms(earlier)?, |_| 1))
+    }
+
+    /// Returns the same difference in elements, each as often as one has it more than the other.
+    pub fn times_since(&self, earlier: &Sketch) -> Option<Difference> {
+        Some(difference(&self.terms(earlier)?, Element::value))
+    }
+
+    /// Returns how much more often this sketch has each element that differs, with its sign.
+    fn terms(&self, earlier: &Sketch) -> Option<Vec<Element>> {
         let length = self.sums.len().min(earlier.sums.len());
         let sums: Vec<_> = self.sums.iter().zip(&earlier.sums).map(|(now, then)| now.sub(*then)).collect();
         let points = roots(&recurrence(&sums, (length / 2).checked_sub(1)?)?)?;
-        let signs = coefficients(&points, &sums);
-        let added = signs.iter().filter(|sign| sign.is_positive()).count() as u64;
-        Some(Difference { added, removed: points.len() as u64 - added })
+        Some(coefficients(&points, &sums))
     }
 
     /// Returns the sums in hexadecimal.
@@ -81,6 +90,16 @@ impl Sketch {
         let sums: Vec<_> = sums.iter().map(|sum| Element::new(u64::from_le_bytes(*sum))).collect();
         (rest.is_empty() && !sums.is_empty() && sums.len().is_multiple_of(2)).then_some(Sketch { sums })
     }
+}
+
+/// Returns the difference that terms make, each of which counts by its size.
+fn difference(terms: &[Element], size: impl Fn(Element) -> u64) -> Difference {
+    let mut all = Difference { added: 0, removed: 0 };
+    for term in terms {
+        let (side, term) = if term.is_positive() { (&mut all.added, *term) } else { (&mut all.removed, term.neg()) };
+        *side = side.saturating_add(size(term));
+    }
+    all
 }
 
 /// Says nothing about the elements.

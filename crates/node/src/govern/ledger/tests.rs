@@ -1,3 +1,5 @@
+mod answers;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
@@ -24,7 +26,7 @@ fn begun(id: &str) -> Begun {
     Begun::of(&job(id), "a", UtcTime::now())
 }
 
-/// Runs with noise are charged when they begin, and stay charged once the parties have agreed, however they end.
+/// Runs with noise are charged when they begin, and stay charged however they end, unless they were refused.
 #[test]
 fn losses_are_charged_before_anything_is_sent_and_never_returned() {
     let (home, identity) = (tempfile::tempdir().unwrap(), identity());
@@ -46,11 +48,12 @@ fn losses_are_charged_before_anything_is_sent_and_never_returned() {
     let first = ledger.begin(begun("a"), allowed).unwrap();
     assert_eq!(spent(), (500_000, 1_000_000_000));
     ledger.end(first.entry, failed()).unwrap();
-    assert_eq!(spent(), (0, 0), "the parties had not agreed");
+    assert_eq!(spent(), (500_000, 1_000_000_000), "that it failed may tell something");
+    ledger.begin(begun("a"), |_| Err(Error::Policy("no".into()))).unwrap_err();
     let second = ledger.begin(begun("a"), allowed).unwrap();
     ledger.agreed(second.entry, Receipts::default()).unwrap();
     ledger.end(second.entry, failed()).unwrap();
-    assert_eq!(spent(), (500_000, 1_000_000_000));
+    assert_eq!(spent(), (1_000_000, 2_000_000_000));
     // What is being run counts for the next one.
     let seen = std::cell::Cell::new(0);
     ledger.begin(begun("a"), allowed).unwrap();
@@ -59,7 +62,7 @@ fn losses_are_charged_before_anything_is_sent_and_never_returned() {
         Ok(None)
     };
     ledger.begin(begun("a"), look).unwrap();
-    assert_eq!((seen.get(), spent().0), (1_000_000, 1_500_000));
+    assert_eq!((seen.get(), spent().0), (1_500_000, 2_000_000));
     let csv = export::csv(&ledger.read().unwrap().entries).unwrap();
     assert!(csv.contains("\"epsilon 0.5, delta 0.000000001, rho 0.0029"), "{csv}");
     // The party that alone learns loses nothing.

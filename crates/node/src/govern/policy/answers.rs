@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{Policy, Rule};
-use crate::agreement::JobSpec;
+use crate::agreement::{JobSpec, Reveal};
 use crate::base::text::{counted, shown};
 use crate::identity::Fingerprint;
 
@@ -83,15 +83,17 @@ pub fn informed<'a>(job: &'a JobSpec, me: &str) -> Vec<&'a str> {
     if job.job.served().is_some() {
         return job.reveal_to.iter().map(String::as_str).filter(|name| *name != me).collect();
     }
-    let aligned = job.job.alignment(job).is_some();
-    job.others(me).into_iter().filter(|name| aligned || job.noise.is_none() && job.learns(name)).collect()
+    // Whoever learns what shares stand for is named when they are opened.
+    let tells_all = job.job.alignment(job).is_some() || job.reveal == Reveal::Shares;
+    let learns = |name: &str| job.noise.is_none() && (job.learns(name) || job.job.tells_all(job));
+    job.others(me).into_iter().filter(|name| tells_all || learns(name)).collect()
 }
 
 impl Policy {
     /// Returns the largest number of rows by which tables differ that count as nearly the same, and one more.
     pub fn min_difference(&self) -> u64 {
-        let of_rules = self.rules.iter().filter_map(|rule| rule.min_difference.as_ref());
-        of_rules.map(|rows| *rows.get_ref()).max().unwrap_or(USUAL_MIN_DIFFERENCE)
+        let of_rule = |rule: &Rule| rule.min_difference.as_ref().map_or(USUAL_MIN_DIFFERENCE, |rows| *rows.get_ref());
+        self.rules.iter().map(of_rule).max().unwrap_or(USUAL_MIN_DIFFERENCE)
     }
 
     /// Whether a rule limits the answers about nearly the same rows, which have to be compared for it.

@@ -42,13 +42,15 @@ pub fn draft(job: &JobSpec, me: &str) -> String {
         ("keys", columns(used.keys)),
         ("gives", columns(used.gives)),
     ];
-    if !used.unnamed {
+    let unnamed = used.unnamed;
+    if !unnamed {
         keys.push(("computes", columns(used.computes)));
     }
     if !served {
         keys.push(("runs_per_day", USUAL_RUNS.into()));
     }
-    if !served && !informed(job, me).is_empty() {
+    // Baskets in lines have no columns by which they could be compared.
+    if !served && !unnamed && !informed(job, me).is_empty() {
         let limits = toml::Table::from_iter([("peer".to_owned(), USUAL_RUNS.into())]);
         keys.push(("min_difference", Value::Integer(USUAL_MIN_DIFFERENCE as i64)));
         keys.push(("exact_answers", Value::Table(limits)));

@@ -22,7 +22,8 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
     } else {
         learned.push(format!("{party} learns no name of {peer}'s categories."));
         learned.push(match least {
-            0 => format!("{party} learns no count."),
+            // With noise, the count of an open cell can be smaller.
+            least if least == 0 || job.noise.is_some() => format!("{party} learns no count."),
             _ => format!(
                 "{party} learns no count, unless it follows from its own numbers of rows, because each open cell is in at least {enough}."
             ),

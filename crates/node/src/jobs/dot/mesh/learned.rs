@@ -62,7 +62,7 @@ pub(in crate::jobs) fn rows(
         Some(RowAlignment { ids, .. }) => {
             let rows = known.common.map_or(String::new(), |rows| format!(" ({})", count(rows)));
             learned.push(format!(
-                "{party} learns which of its own rows have an id that {all} {} too{rows}: rows are aligned by an intersection first.",
+                "{party} learns which of its own rows have an id that {all} {} too{rows}. Rows are aligned by an intersection first.",
                 have(&others)
             ));
             learned.push(format!("{party} does not learn who has an id of its own that not all have."));
