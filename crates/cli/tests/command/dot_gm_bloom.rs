@@ -60,7 +60,7 @@ fn a_matrix_after_aligning_rows_under_keys_of_the_usual_length() {
 #[test]
 fn plan_and_simulation_warn_of_parts() {
     let home = Home::new();
-    let inputs = [table(&home, "a.csv", &[1, 0]), table(&home, "b.csv", &[1, 1])];
+    let inputs = [table(&home, "a.csv", [1, 0]), table(&home, "b.csv", [1, 1])];
     for (terms, warned) in [(SHORT, false), ("protocol = \"ot\"", false), (SHORT, true)] {
         let shares = if warned || terms != SHORT { "\nreveal = \"shares\"" } else { "" };
         let file = home.file("job.toml", &job(&format!("{terms}{shares}")));
