@@ -66,7 +66,7 @@ class LimitsTable(TypedDict, total=False):
 
 
 class _NoiseTable(TypedDict):
-    """What noise cannot do without."""
+    """Keys that noise needs."""
 
     epsilon: Union[float, str]
     """Epsilon of differential privacy, of one run."""

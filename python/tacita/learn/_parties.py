@@ -165,7 +165,7 @@ class Parties:
             )
 
     def given(self, party: str, columns: Mapping[str, Any]) -> pyarrow.Table:
-        """What a party gives to a job: columns, and those by which rows are aligned."""
+        """Returns the table that a party gives to a job: columns, and those by which rows are aligned."""
         import pyarrow
 
         given = pyarrow.table(dict(columns))
@@ -179,7 +179,7 @@ class Parties:
         return given
 
     def _key_columns(self, party: str, table: pandas.DataFrame, key: Sequence[str]) -> list[str]:
-        """What a party's own table calls the key columns."""
+        """Returns the names of the key columns in a party's own table."""
         called = self._parties[party].get("columns", {})
         own = [called.get(name, name) for name in key]
         missing = next((name for name in own if name not in table), None)

@@ -126,7 +126,7 @@ fn groceries_with_rows_left_out_are_exact() {
 }
 
 #[test]
-#[ignore = "slow"]
+#[ignore = "slow: thousands of candidates over whole baskets"]
 fn retail_with_rows_left_out_is_exact() {
     real("retail", ("0.01", 100), 50);
     real("groceries", ("0.005", 200), 25);

@@ -87,14 +87,14 @@ fn groceries_of_three() {
 }
 
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes a minute: four and seven parties"]
 fn groceries_of_four_and_seven() {
     check(&groceries("0.01"), &[4, 7]);
     check(&groceries("0.006"), &[3, 4, 7]);
 }
 
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes a minute: three, four and seven parties"]
 fn mushrooms_of_three_four_and_seven() {
     let mushroom = Data {
         file: "mushroom.dat",
