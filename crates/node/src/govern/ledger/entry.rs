@@ -241,3 +241,36 @@ impl History for Vec<LedgerEntry> {
         losses.fold(PrivacyLoss::default(), |sum, ChargedLoss(loss)| sum.and(loss))
     }
 }
+
+/// Entries besides that of a run which is asked about again. What was begun since was counted together with it; but it
+/// may not take an approval that a later run has got meanwhile.
+pub(super) struct OtherEntries {
+    before: Vec<LedgerEntry>,
+    since: Vec<LedgerEntry>,
+}
+
+impl OtherEntries {
+    pub(super) fn of(entries: Vec<LedgerEntry>, own: u64) -> OtherEntries {
+        let others = entries.into_iter().filter(|other| other.entry != own);
+        let (before, since) = others.partition(|other| other.entry < own);
+        OtherEntries { before, since }
+    }
+}
+
+impl History for OtherEntries {
+    fn runs_with(&self, peer: &Fingerprint, day: Day) -> u64 {
+        self.before.runs_with(peer, day)
+    }
+
+    fn refusals_of(&self, peer: &Fingerprint, day: Day) -> u64 {
+        self.before.refusals_of(peer, day)
+    }
+
+    fn runs_approved_by(&self, approval: &str) -> u64 {
+        self.before.runs_approved_by(approval) + self.since.runs_approved_by(approval)
+    }
+
+    fn loss(&self, peer: Option<&Fingerprint>, since: Option<Day>) -> PrivacyLoss {
+        self.before.loss(peer, since)
+    }
+}

@@ -27,7 +27,7 @@ use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use self::chain::{Chain, End, MAGIC};
-use self::entry::{REFUSED, Record, entries};
+use self::entry::{OtherEntries, REFUSED, Record, entries};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
 use crate::govern::difference::{ComparableRows, NearAnswers};
@@ -131,8 +131,9 @@ impl Ledger {
     }
 
     /// Compares the rows of a run that has begun with those of other runs, and keeps their sketches, if it is still
-    /// allowed; on disk before this returns. `allow` sees the entries before it, and all answers about nearly the same
-    /// rows, while no other run is entered or compared. `told` are the identities of those who learn something exact.
+    /// allowed; on disk before this returns. `allow` sees the entries before it, of approvals also what later ones use,
+    /// and all answers about nearly the same rows, while no other run is entered or compared. `told` are the identities
+    /// of those who learn something exact.
     pub fn compare(
         &self,
         entry: u64,
@@ -141,11 +142,9 @@ impl Ledger {
         allow: impl FnOnce(&dyn History, &NearAnswers) -> Result<Option<Allowed>>,
     ) -> Result<NearAnswers> {
         let mut locked = self.lock()?;
-        let entries = &mut locked.contents.entries;
+        let entries = std::mem::take(&mut locked.contents.entries);
         let near = NearAnswers::find(&rows, entries.iter().filter_map(LedgerEntry::answer));
-        // What was begun since was counted together with this one.
-        entries.retain(|other| other.entry < entry);
-        let allowed = allow(&*entries, &near);
+        let allowed = allow(&OtherEntries::of(entries, entry), &near);
         let comparison = near.comparison(told);
         let sketches = match rows {
             ComparableRows::Sketched(sketches) if allowed.is_ok() => Some(sketches),

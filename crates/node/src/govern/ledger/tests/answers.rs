@@ -30,6 +30,25 @@ fn policy(keys: &str) -> Policy {
     Policy::parse(Path::new("p"), &text).unwrap()
 }
 
+/// A run that is asked about again does not take an approval that a later run has got since.
+#[test]
+fn approvals_are_not_taken_from_later_runs() {
+    let (home, identity) = (tempfile::tempdir().unwrap(), identity());
+    let ledger = Ledger::open(home.path(), &identity).unwrap();
+    let begin = |approval: &str| {
+        let allowed = Allowed { approvals: vec![approval.into()], ..Allowed::default() };
+        ledger.begin(Begun::of(&count(), "a", UtcTime::now()), |_| Ok(Some(allowed))).unwrap().entry
+    };
+    let (first, second) = (begin("one"), begin("other"));
+    ledger.end(first, Ended::failed(&Error::Interrupted)).unwrap();
+    begin("one");
+    let seen = ledger.compare(second, ComparableRows::None, Vec::new(), |history, _| {
+        assert_eq!(["one", "other"].map(|approval| history.runs_approved_by(approval)), [1, 0]);
+        Ok(None)
+    });
+    seen.unwrap();
+}
+
 /// A ledger with a policy, whose runs are those of one peer or the other.
 struct Runs {
     home: tempfile::TempDir,
