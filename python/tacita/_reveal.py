@@ -210,7 +210,7 @@ class Frequent(Reveal):
     Parameters
     ----------
     to : str or sequence of str
-        Names of both parties.
+        Names of both parties; of three and more, of any: the others learn which itemsets are frequent, by numbers of items.
 
     Examples
     --------

@@ -39,6 +39,13 @@ pub enum Error {
         /// The check that failed.
         check: String,
     },
+    /// One of several peers broke the protocol, in a job of more than two, and it does not show which.
+    OneOf {
+        /// Names of these parties.
+        peers: Vec<String>,
+        /// The check that failed.
+        check: String,
+    },
     /// The peer did not prove that it is who the job says it is.
     Authentication {
         /// Name of the party that was expected.
@@ -111,6 +118,8 @@ pub enum ErrorKind {
     MaxUnreadable = 11,
     /// See [`Error::Policy`].
     Policy = 12,
+    /// See [`Error::OneOf`].
+    OneOf = 13,
 }
 
 impl ErrorKind {
@@ -123,7 +132,7 @@ impl ErrorKind {
     pub fn from_code(code: u8) -> Option<ErrorKind> {
         use ErrorKind::*;
         let first = [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal];
-        first.into_iter().chain([MinRows, MaxNull, MaxUnreadable, Policy]).find(|kind| kind.code() == code)
+        first.into_iter().chain([MinRows, MaxNull, MaxUnreadable, Policy, OneOf]).find(|kind| kind.code() == code)
     }
 }
 
@@ -153,9 +162,10 @@ impl Error {
             Error::Terms(_) => ErrorKind::Terms,
             Error::Network { .. } => ErrorKind::Network,
             Error::Protocol { .. } => ErrorKind::Protocol,
+            Error::OneOf { .. } => ErrorKind::OneOf,
             Error::Authentication { .. } => ErrorKind::Authentication,
             Error::Peer { kind, .. } | Error::Reported { kind, .. } => match kind {
-                ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::Authentication => *kind,
+                ErrorKind::Terms | ErrorKind::Protocol | ErrorKind::OneOf | ErrorKind::Authentication => *kind,
                 ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => {
                     ErrorKind::Terms
                 }
@@ -178,6 +188,7 @@ impl fmt::Display for Error {
             | Error::Rows { text, .. } => f.write_str(text),
             Error::Network { peer, what } => write!(f, "{peer}: {what}"),
             Error::Protocol { peer, check } => write!(f, "{peer} broke the protocol: {check}"),
+            Error::OneOf { peers, check } => write!(f, "one of {} broke the protocol: {check}", peers.join(", ")),
             Error::Authentication { peer, what } => write!(f, "{peer} failed authentication: {what}"),
             Error::Peer { peer, kind } => write!(f, "{peer} {}", reported(*kind)),
             Error::Reported { culprit, by, through, kind } => {
@@ -204,8 +215,12 @@ fn reported(kind: ErrorKind) -> &'static str {
         ErrorKind::Internal => "stopped on an internal error",
         ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
         ErrorKind::Policy => REFUSED_BY_POLICY,
+        ErrorKind::OneOf => ONE_OF,
     }
 }
+
+/// End of a party that does not know who is to blame.
+const ONE_OF: &str = "stopped: one of the parties broke the protocol, and it does not know which";
 
 /// End of a party whose policy refuses the job: it says no more.
 const REFUSED_BY_POLICY: &str = "stopped: refused by policy";
@@ -233,6 +248,7 @@ fn reported_by(kind: ErrorKind, culprit: &str, by: &str, through: Option<&str>) 
         ErrorKind::Internal => "stopped on an internal error",
         ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable => above(kind),
         ErrorKind::Policy => REFUSED_BY_POLICY,
+        ErrorKind::OneOf => ONE_OF,
     };
     match through {
         Some(through) if through == culprit => format!("{what}, as it has heard from {by}"),
@@ -256,7 +272,7 @@ mod tests {
                 assert_eq!(kind.code(), code);
             }
         }
-        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 12);
+        assert_eq!((0..=255).filter_map(ErrorKind::from_code).count(), 13);
     }
 
     /// Own rows are own input; another's are terms that are not kept, and the message names the limit alone.

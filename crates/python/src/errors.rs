@@ -79,7 +79,7 @@ pub fn word(kind: ErrorKind) -> &'static str {
         }
         ErrorKind::Terms => "terms",
         ErrorKind::Network => "network",
-        ErrorKind::Protocol => "protocol",
+        ErrorKind::Protocol | ErrorKind::OneOf => "protocol",
         ErrorKind::Authentication => "authentication",
         ErrorKind::NotReady => "not-ready",
         ErrorKind::Interrupted => "interrupted",
@@ -101,6 +101,7 @@ pub fn of_kind(kind: ErrorKind, peer: String) -> Error {
         ErrorKind::Interrupted => Error::Interrupted,
         ErrorKind::Network => Error::Network { peer, what: what() },
         ErrorKind::Protocol => Error::Protocol { peer, check: what() },
+        ErrorKind::OneOf => Error::OneOf { peers: vec![peer], check: what() },
         ErrorKind::Authentication => Error::Authentication { peer, what: what() },
         ErrorKind::Internal => Error::Internal(what()),
     }

@@ -124,6 +124,12 @@ labels! {
         HEARD = 52, "heard";
     }
 
+    /// Messages of [`crate::protocol::mesh`].
+    mesh {
+        /// Each two parties at once: digests of what both have to know alike.
+        DIGESTS = 51, "digests";
+    }
+
     /// Messages of [`crate::protocol::dot`].
     dot {
         /// Each party to one that learns: its shares, packed.

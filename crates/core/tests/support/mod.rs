@@ -359,10 +359,15 @@ pub type Tap = dyn Fn(Frame) -> Option<Vec<Frame>> + Send + Sync;
 
 /// Two ends of a channel over sockets, with a tap on what the receiver sends and on what the sender sends.
 pub fn tapped(from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> (Channel, Channel) {
+    tapped_between(["receiver", "sender"], from_receiver, from_sender)
+}
+
+/// The same of two parties with these names.
+pub fn tapped_between(names: [&str; 2], from_first: Arc<Tap>, from_second: Arc<Tap>) -> (Channel, Channel) {
     use std::os::unix::net::UnixStream;
-    let ((receiver, receiver_tap), (sender, sender_tap)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
-    let copies = [(receiver_tap.try_clone().unwrap(), sender_tap.try_clone().unwrap(), from_receiver)];
-    for (input, output, tap) in copies.into_iter().chain([(sender_tap, receiver_tap, from_sender)]) {
+    let ((first, first_tap), (second, second_tap)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
+    let copies = [(first_tap.try_clone().unwrap(), second_tap.try_clone().unwrap(), from_first)];
+    for (input, output, tap) in copies.into_iter().chain([(second_tap, first_tap, from_second)]) {
         std::thread::spawn(move || relay(input, output, &*tap));
     }
     let end = |peer: &str, stream: UnixStream| {
@@ -373,7 +378,7 @@ pub fn tapped(from_receiver: Arc<Tap>, from_sender: Arc<Tap>) -> (Channel, Chann
             let _ = stream.shutdown(std::net::Shutdown::Both);
         })
     };
-    (end("sender", receiver), end("receiver", sender))
+    (end(names[1], first), end(names[0], second))
 }
 
 /// A writer whose end is the end of what the peer can read, as a channel asks of its transport.
@@ -480,5 +485,5 @@ pub fn lengths(frames: &[Frame]) -> Vec<(u8, usize)> {
 
 /// Whether an error blames the peer for breaking the protocol.
 pub fn blames(error: &Error) -> bool {
-    matches!(error, Error::Protocol { .. })
+    matches!(error, Error::Protocol { .. } | Error::OneOf { .. })
 }

@@ -9,7 +9,7 @@ pub fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => 2,
         ErrorKind::Network => 3,
-        ErrorKind::Protocol | ErrorKind::Authentication => 4,
+        ErrorKind::Protocol | ErrorKind::OneOf | ErrorKind::Authentication => 4,
         ErrorKind::Terms => 5,
         ErrorKind::Internal => 70,
         ErrorKind::NotReady => 75,
@@ -34,6 +34,7 @@ mod tests {
         let all = [Input, Network, Protocol, Authentication, Terms, Internal, NotReady, Interrupted];
         assert_eq!(all.map(exit_code), [2, 3, 4, 4, 5, 70, 75, 130]);
         assert_eq!([MinRows, MaxNull, MaxUnreadable, Policy].map(exit_code), [2; 4]);
+        assert_eq!(exit_code(OneOf), 4);
         assert_eq!(one_line(&Error::Input("a\nb\t c  d\r".into())), "a b c  d");
         assert_eq!(one_line(&Error::Input("a\u{1b}[1m\u{202e}b".into())), "a\\u{1b}[1m\\u{202e}b");
     }

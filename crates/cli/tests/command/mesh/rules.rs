@@ -106,9 +106,34 @@ fn rows_by_ids_are_those_that_all_have() {
     }
 }
 
+/// Whoever is out of `reveal_to` gets nothing, and is told what it sees.
+#[test]
+fn some_learn() {
+    let home = Home::new();
+    let inputs = tables(&home, &NAMES, |name| format!("items\n{name}1|{name}2\n{name}1\n{name}1\n"));
+    let ended = run(&home, &job("min_support = 2\nreveal_to = [\"b\", \"c\"]", &NAMES), &inputs, &[]).well();
+    assert_eq!(ended.stdout, "itemsets 7, rules 12\n");
+    assert_eq!(files(&home.at("out")), ["b.csv", "b.itemsets.csv", "c.csv", "c.itemsets.csv"]);
+    assert_eq!(text(home.at("out/b.itemsets.csv")), text(home.at("out/c.itemsets.csv")));
+    let report = json(home.at("report.json"));
+    assert_eq!(report["parties"]["a"]["result"], Value::Null);
+    let learned = |name: &str| report["parties"][name]["learned"].to_string();
+    assert!(
+        learned("a").contains("a does not learn in how many rows")
+            && learned("a").contains("by numbers in place of names")
+    );
+    assert!(learned("b").contains("in or out of reveal_to") && learned("b").contains("The rules follow from them"));
+}
+
 #[test]
 fn a_plan_counts_the_bytes_that_travel_if_nothing_is_frequent() {
-    for terms in ["min_support = 250", "row_id = \"id\"\nmin_support = 250", "min_support = 250\nreveal = \"counts\""] {
+    for terms in [
+        "min_support = 250",
+        "row_id = \"id\"\nmin_support = 250",
+        "min_support = 250\nreveal = \"counts\"",
+        "min_support = 250\nreveal_to = [\"b\"]",
+        "min_support = 250\nmixed_only = true",
+    ] {
         let home = Home::new();
         let lines: String = (0..300).map(|row| format!("id {row},item {}\n", row % 7)).collect();
         let inputs = tables(&home, &NAMES, |_| format!("id,items\n{lines}"));
@@ -152,7 +177,8 @@ fn there_is_one_line_about_what_several_cannot_do() {
         ("protocol = \"gm-bloom\"\nreveal = \"counts\"", &["gm-bloom", "among 3 parties"]),
         ("row_id = \"id\"\nalignment = \"hidden\"", &["hidden", "among 3 parties"]),
         ("extension = \"silent\"", &["silent", "softspoken-1"]),
-        ("reveal_to = [\"a\", \"b\"]", &["all parties learn the rules"]),
+        ("reveal_to = [\"a\", \"b\"]\nreveal = \"counts\"", &["reveal_to", "name all parties"]),
+        ("reveal_to = [\"a\"]\nmixed_only = true", &["reveal_to", "mixed_only", "stand in rules"]),
         ("level = \"bits192\"", &["bits192"]),
         ("security = \"malicious\"", &["malicious"]),
     ] {

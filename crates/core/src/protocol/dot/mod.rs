@@ -43,6 +43,7 @@ mod shares;
 pub use crate::channel::labels::dot::SHARES;
 pub use columns::{Columns, Integers, MAX_BITS, MAX_ROWS};
 pub use modulus::Modulus;
+pub(crate) use shares::exchange_some;
 pub use shares::{Shares, exchange, reveal, reveal_bytes};
 
 use crate::error::{Error, Result};

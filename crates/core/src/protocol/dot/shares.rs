@@ -155,26 +155,34 @@ pub fn reveal(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel
 ///
 /// Errors: those of [`reveal`].
 pub fn exchange(shares: &Shares, to_me: bool, to_peer: bool, channel: &mut Channel) -> Result<Option<Shares>> {
+    let none = Shares { modulus: shares.modulus, values: Vec::new() };
+    let due = if to_me { shares.len() } else { 0 };
+    let theirs = exchange_some(if to_peer { shares } else { &none }, due, channel)?;
+    Ok(to_me.then_some(theirs))
+}
+
+/// Sends these shares to the peer, and returns the `due` shares of the same modulus that the peer sends.
+///
+/// Errors: those of [`reveal`].
+pub(crate) fn exchange_some(shares: &Shares, due: usize, channel: &mut Channel) -> Result<Shares> {
     let (modulus, step) = (shares.modulus, per_message(shares.modulus));
-    let mut received = to_me.then(|| Shares { modulus, values: Vec::with_capacity(shares.len()) });
-    for mine in shares.values.chunks(step) {
+    let mut received = Shares { modulus, values: Vec::with_capacity(due) };
+    for start in (0..shares.len().max(due)).step_by(step) {
+        let mine = &shares.values[start.min(shares.len())..(start + step).min(shares.len())];
         let mine = Shares { modulus, values: mine.to_vec() };
-        let length = packed_bytes(modulus, mine.len());
-        let message = match (to_me, to_peer) {
-            (true, true) => channel.exchange(SHARES, mine.pack(), length)?,
-            (true, false) => channel.receive(SHARES, length)?,
-            (false, _) => {
-                if to_peer {
-                    channel.send(SHARES, mine.pack())?;
-                }
+        let count = due.saturating_sub(start).min(step);
+        let length = packed_bytes(modulus, count);
+        let message = match (mine.len(), count) {
+            (_, 0) => {
+                channel.send(SHARES, mine.pack())?;
                 continue;
             }
+            (0, _) => channel.receive(SHARES, length)?,
+            _ => channel.exchange(SHARES, mine.pack(), length)?,
         };
-        let theirs = if message.len() == length { Shares::unpack(modulus, mine.len(), &message) } else { None };
+        let theirs = if message.len() == length { Shares::unpack(modulus, count, &message) } else { None };
         let theirs = theirs.ok_or_else(|| channel.violation(format!("`{}` hold no residues", SHARES.name)))?;
-        if let Some(received) = &mut received {
-            received.values.extend(&theirs.values);
-        }
+        received.values.extend(&theirs.values);
     }
     Ok(received)
 }

@@ -1,8 +1,11 @@
-//! Common parts of protocols among any number of parties that are all connected to each other: a party's links, and the
-//! oblivious transfers between each two.
+//! Common parts of protocols among any number of parties that are all connected to each other: a party's links, the
+//! oblivious transfers between each two, and checks that all were told the same.
 
+pub(crate) mod heard;
 pub(crate) mod ots;
 
+pub use crate::channel::labels::mesh::DIGESTS;
+pub use heard::{Heard, MeshStatement};
 pub use ots::{MeshEnd, MeshOts};
 
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::{FIT, ITEMS};
 use crate::channel::{Channel, Label, MAX_PAYLOAD_BYTES, each};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Itemsets of one message.
 const CHUNK: usize = 1 << 17;
@@ -29,17 +29,6 @@ pub(super) fn peers(me: u8, channels: &[Channel]) -> Vec<u8> {
     (0..=channels.len() as u8).filter(|party| *party != me).collect()
 }
 
-/// The error for a fault of one of several peers, of whom it does not show which.
-pub(super) fn violation_of_one(peers: &[&Channel], check: &str) -> Error {
-    match peers {
-        [peer] => peer.violation(check),
-        peers => {
-            let names: Vec<&str> = peers.iter().map(|channel| channel.peer()).collect();
-            Error::Protocol { peer: format!("one of {}", names.join(", ")), check: check.into() }
-        }
-    }
-}
-
 /// Tells the peer how many frequent items this party has, and returns how many the peer has. Of more than `limit` both
 /// tell no more than that: they are `limit + 1`.
 pub(super) fn items(own: usize, limit: usize, channel: &mut Channel) -> Result<usize> {
@@ -57,13 +46,27 @@ pub(super) fn items(own: usize, limit: usize, channel: &mut Channel) -> Result<u
     }
 }
 
-/// Tells the peer whether this party knows of no more rules than allowed, and returns whether that is so for both.
+/// Tells the peer whether this party knows of no more rules than allowed, and returns whether the peer does.
 pub(super) fn fit(own: bool, channel: &mut Channel) -> Result<bool> {
     match channel.exchange(FIT, vec![u8::from(own)], 1)?[..] {
         [0] => Ok(false),
-        [1] => Ok(own),
+        [1] => Ok(true),
         _ => Err(channel.violation(format!("`{}` is neither yes nor no", FIT.name))),
     }
+}
+
+/// Says which of two parties tells the other counts. One that does not only tells which itemsets these are of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WithCounts {
+    pub(super) to_peer: bool,
+    pub(super) to_me: bool,
+    /// Number that stands for a count that is not told.
+    pub(super) unknown: u32,
+}
+
+impl WithCounts {
+    /// Counts from both to each other.
+    pub(super) const BOTH: WithCounts = WithCounts { to_peer: true, to_me: true, unknown: 0 };
 }
 
 /// Tells the peer the counts of some of this party's itemsets, which the peer can list, and returns the counts of those
@@ -73,14 +76,17 @@ pub(super) fn counts(
     label: Label,
     own: &[Option<u32>],
     theirs: usize,
+    with: WithCounts,
     channel: &mut Channel,
 ) -> Result<Vec<Option<u32>>> {
     let mut told = Vec::with_capacity(theirs);
     for start in (0..own.len().max(theirs)).step_by(CHUNK) {
         let own = &own[start.min(own.len())..(start + CHUNK).min(own.len())];
         let due = theirs.saturating_sub(start).min(CHUNK);
-        let message = channel.exchange(label, write_counts(own), due.div_ceil(8) + due * COUNT_BYTES)?;
-        let read = read_counts(&message, due);
+        let message = if with.to_peer { write_counts(own) } else { write_told(own) };
+        let due_bytes = due.div_ceil(8) + if with.to_me { due * COUNT_BYTES } else { 0 };
+        let message = channel.exchange(label, message, due_bytes)?;
+        let read = if with.to_me { read_counts(&message, due) } else { read_told(&message, due, with.unknown) };
         told.extend(read.ok_or_else(|| channel.violation(format!("`{}` hold no counts", label.name)))?);
     }
     Ok(told)
@@ -88,12 +94,24 @@ pub(super) fn counts(
 
 /// The message of [`SUPPORTS`](super::SUPPORTS) and [`TOLD`](super::TOLD) that tells these counts.
 pub fn write_counts(counts: &[Option<u32>]) -> Vec<u8> {
+    let mut message = write_told(counts);
+    message.extend(counts.iter().flatten().flat_map(|count| count.to_le_bytes()));
+    message
+}
+
+/// The message that tells which of these counts there are.
+pub fn write_told(counts: &[Option<u32>]) -> Vec<u8> {
     let mut message = vec![0; counts.len().div_ceil(8)];
     for (index, count) in counts.iter().enumerate() {
         message[index / 8] |= u8::from(count.is_some()) << (index % 8);
     }
-    message.extend(counts.iter().flatten().flat_map(|count| count.to_le_bytes()));
     message
+}
+
+/// The other way, with `unknown` for each count.
+fn read_told(message: &[u8], due: usize, unknown: u32) -> Option<Vec<Option<u32>>> {
+    let told = message.iter().map(|bits| bits.count_ones() as usize).sum();
+    read_counts(&[message, &unknown.to_le_bytes().repeat(told)].concat(), due)
 }
 
 /// The other way, for so many itemsets; `None` if it is not what [`write_counts`] can have written.
@@ -146,10 +164,10 @@ mod tests {
             let (mut first, mut second) = Channel::pair("first", "second");
             let (to_first, to_second) = std::thread::scope(|scope| {
                 let second = scope.spawn(move || {
-                    let told = counts(SUPPORTS, &counts_of(other), one, &mut second);
+                    let told = counts(SUPPORTS, &counts_of(other), one, WithCounts::BOTH, &mut second);
                     second.finish().and(told)
                 });
-                let told = counts(SUPPORTS, &counts_of(one), other, &mut first);
+                let told = counts(SUPPORTS, &counts_of(one), other, WithCounts::BOTH, &mut first);
                 (first.finish().and(told).unwrap(), second.join().unwrap().unwrap())
             });
             assert!(to_first == counts_of(other) && to_second == counts_of(one), "{one} {other}");

@@ -75,7 +75,7 @@ where
 
     /// Finds which items are frequent in common rows, among those that are in their owner's, and numbers them anew.
     fn items(&mut self, channel: &mut Channel) -> Result<(Level, Vec<usize>)> {
-        let items = count_items(self.side as u8, self.count, self.params, std::slice::from_mut(channel))?;
+        let items = count_items(self.side as u8, self.count, self.params, None, std::slice::from_mut(channel))?;
         let one = (0..).zip(&items).map(|(party, &count)| Itemsets::singles(party, count)).collect();
         let level = Level { one: vec![Counted::none(1); 2], mixed: Counted::none(1), items };
         let candidates = Candidates { one, mixed: Itemsets::none(1) };

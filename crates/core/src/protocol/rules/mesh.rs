@@ -15,15 +15,15 @@ use zeroize::Zeroizing;
 
 use super::baskets::{Baskets, Conjunction, RowSet};
 use super::batch::DistinctParts;
-use super::itemsets::{FrequentItem, Itemsets, parts};
+use super::itemsets::{FrequentItem, Itemsets, has_part, part_of, parts};
 use super::params::Params;
 use super::run::{Mined, SharedCounts, apriori, shuffled_items};
 use crate::channel::Channel;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::primitive::ot::messages;
 use crate::protocol::dot::ot::mesh::{self, Factor, HELD_SHARES, MeshProducts};
 use crate::protocol::dot::{Columns, Integers, Shares};
-use crate::protocol::mesh::MeshOts;
+use crate::protocol::mesh::{Heard, MeshOts};
 use crate::protocol::shares::at_least::MeshComparison;
 
 /// The most candidates of a batch of products, so that shares of prefixes take little memory.
@@ -48,14 +48,27 @@ pub fn run(
     rng: &mut impl CryptoRng,
     at_level: impl FnMut(usize, usize, &[Channel]),
 ) -> Result<Mined> {
-    if params.hidden.is_some() {
-        return Err(Error::Internal("rules: hidden rows among more than two".into()));
-    }
+    params.check_among(channels.len() + 1)?;
     let items = shuffled_items(baskets, params, rng)?;
     let columns: Vec<&RowSet> = items.iter().filter_map(|&item| baskets.item(item)).collect();
-    let (me, counts) = (ots.me() as u8, MeshCounts { params, items: &columns, ots, at_level });
-    let (frequent, rules) = apriori(me, baskets.frequent(), &columns, params, counts, channels)?;
+    let (me, heard) = (ots.me() as u8, Heard::new(ots.me(), ots.session().child("rules", 0)));
+    let counts = MeshCounts { params, items: &columns, ots, at_level };
+    let (frequent, rules) = apriori(me, baskets.frequent(), &columns, params, counts, Some(heard), channels)?;
     Ok(Mined { frequent, rules, items })
+}
+
+/// Candidates in the order in which they are multiplied: those of the same parties together, and of these such with the
+/// same column of the last one, which makes its transfers once for all of a batch.
+fn order(candidates: &Itemsets) -> Vec<usize> {
+    let key = |index: usize| {
+        let set = candidates.get(index);
+        let parties = set.iter().fold(0u32, |all, item| all | 1 << item.party);
+        let last = set.last().map_or(0, |item| item.party);
+        (parties, part_of(set, last), index)
+    };
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_unstable_by(|one, other| key(*one).cmp(&key(*other)));
+    order
 }
 
 /// Candidates that are multiplied at once.
@@ -77,6 +90,11 @@ pub fn batch_bytes(rows: usize, parties: usize) -> u64 {
     (batch * rows / 8) as u64 + (HELD_SHARES * size_of::<u64>() + KEY_BYTES * batch) as u64 * parties
 }
 
+/// Bytes of the digests that each of so many parties sends to each other before the first candidates.
+pub fn first_digests_bytes(parties: usize, mixed_only: bool) -> u64 {
+    Heard::bytes(parties) + Heard::bytes(if mixed_only { 1 } else { parties + 1 })
+}
+
 /// Counts that several parties share.
 struct MeshCounts<'a, L> {
     params: &'a Params,
@@ -89,14 +107,21 @@ impl<L: FnMut(usize, usize, &[Channel])> SharedCounts for MeshCounts<'_, L> {
     fn shares(&mut self, candidates: &Itemsets, channels: &mut [Channel]) -> Result<Shares> {
         (self.at_level)(candidates.length(), candidates.len(), channels);
         let parties = channels.len() + 1;
-        let mut residues = Zeroizing::new(Vec::with_capacity(candidates.len()));
+        let me = self.ots.me();
+        let own: Vec<usize> = (0..candidates.len()).filter(|&at| has_part(candidates.get(at), me as u8)).collect();
+        let mut residues = Zeroizing::new(vec![0; own.len()]);
+        let order = order(candidates);
         for batch in batches(candidates.len(), self.params.rows) {
-            let sets: Vec<&[FrequentItem]> = batch.map(|index| candidates.get(index)).collect();
+            let order = &order[batch];
+            let sets: Vec<&[FrequentItem]> = order.iter().map(|&index| candidates.get(index)).collect();
             let of_party = |party| DistinctParts::of(party, sets.iter().copied());
             let parts: Vec<DistinctParts<'_>> = (0..parties as u8).map(of_party).collect();
             let plan = products(&sets, &parts, self.params)?;
-            let columns = self.columns(&parts[self.ots.me()]);
-            residues.extend(mesh::run(&columns, &plan, self.ots, channels)?.residues());
+            let columns = self.columns(&parts[me]);
+            let made = mesh::run(&columns, &plan, self.ots, channels)?;
+            for (product, residue) in plan.of_party(me).zip(made.residues()) {
+                own.binary_search(&order[product]).into_iter().for_each(|place| residues[place] = *residue);
+            }
         }
         Shares::new(self.params.modulus()?, residues.to_vec())
     }

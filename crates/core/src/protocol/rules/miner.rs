@@ -1,15 +1,16 @@
 //! Apriori without the rows: what is to be counted next, and what follows from the counts. Whoever has the rows counts,
 //! in one place or in many.
 
-use super::association::{self, AssociationRule, TooManyRules};
+use super::association::{self, AssociationRule};
 use super::frequent::{Counted, Frequent};
 use super::itemsets::{Itemsets, has_part};
 use super::levels::{self, Candidates, Level, count_items, first_level, one_party};
 use super::params::{Params, RevealedCounts};
-use super::told::Telling;
+use super::told::{self, Telling};
 use crate::channel::{Channel, conclude_all_for};
 use crate::error::{Error, Result};
 use crate::protocol::dot::Shares;
+use crate::protocol::mesh::Heard;
 
 /// Itemsets that are to be counted next. All parties get the same [`CountPlan::mixed`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +50,8 @@ pub struct Miner {
     level: Level,
     frequent: Frequent,
     step: Step,
+    /// Among more than two, checks that all were told the same.
+    heard: Option<Heard>,
 }
 
 /// Request that was made last.
@@ -65,21 +68,30 @@ enum Step {
 
 impl Miner {
     /// Begins with the own items that are frequent: how many there are, and in how many rows each is, in the order of
-    /// their numbers, which must be random. Counts of more than [`Params::max_candidates`] may be left out.
+    /// their numbers, which must be random. Counts of more than [`Params::max_candidates`] may be left out. More than
+    /// two check with `heard` that all were told the same.
     ///
     /// Errors: those of `params`; [`Error::Input`] if items of a party are too many; the channel's; the peer's.
-    pub fn begin(me: u8, items: usize, counts: &[u32], params: &Params, channels: &mut [Channel]) -> Result<Miner> {
+    pub fn begin(
+        me: u8,
+        items: usize,
+        counts: &[u32],
+        params: &Params,
+        mut heard: Option<Heard>,
+        channels: &mut [Channel],
+    ) -> Result<Miner> {
         params.check()?;
-        let items_of = count_items(me, items, params, channels)?;
+        let items_of = count_items(me, items, params, heard.as_mut(), channels)?;
         if counts.len() != items
             || counts.iter().any(|count| !(params.minimum..=params.rows).contains(&(*count as usize)))
         {
             return Err(Error::Internal("rules: items that are not frequent".into()));
         }
         let level = first_level(me, counts, items_of, params, channels)?;
-        let mut frequent = Frequent::new(params.rows as u32, level.one.len());
-        level.keep(params, &mut frequent);
-        Ok(Miner { me, params: *params, level, frequent, step: Step::Ready })
+        let frequent = Frequent::new(params.rows as u32, level.one.len());
+        let mut miner = Miner { me, params: *params, level, frequent, step: Step::Ready, heard };
+        miner.keep_level(channels)?;
+        Ok(miner)
     }
 
     /// Returns the itemsets to be counted next; `None` when all is known. Their counts go to [`Miner::take_own`], and
@@ -120,15 +132,15 @@ impl Miner {
             Step::Level(candidates, None) if counts.len() == candidates.one[usize::from(self.me)].len() => {
                 let one = one_party(self.me, counts, &self.level, &candidates, &self.params, channels)?;
                 if candidates.mixed.is_empty() {
-                    self.end_level(one, Counted::none(candidates.mixed.length()))
+                    self.end_level(one, Counted::none(candidates.mixed.length()), channels)
                 } else {
-                    self.step = Step::Level(candidates, Some(one))
+                    self.step = Step::Level(candidates, Some(one));
+                    Ok(())
                 }
-                Ok(())
             }
             Step::Telling(telling) if counts.len() == telling.own().iter().map(Itemsets::len).sum::<usize>() => {
                 self.step = Step::Told;
-                telling.exchange(counts, &self.params, &mut self.frequent, channels)
+                telling.exchange(counts, &self.params, &mut self.frequent, self.heard.as_mut(), channels)
             }
             _ => Err(Error::Internal("rules: other counts came than were asked for".into())),
         }
@@ -156,28 +168,49 @@ impl Miner {
             RevealedCounts::Counts => None,
             RevealedCounts::Frequent => Some(reached(&shares, channels)?),
         };
-        let reached = reached.as_deref();
-        let mixed = levels::mixed(self.me, &shares, reached, &self.level, &candidates, &self.params, channels)?;
-        self.end_level(one, mixed);
+        let (reached, heard) = (reached.as_deref(), self.heard.as_mut());
+        let mixed = levels::mixed(self.me, &shares, reached, &self.level, &candidates, &self.params, heard, channels)?;
+        self.end_level(one, mixed, channels)
+    }
+
+    fn end_level(&mut self, one: Vec<Counted>, mixed: Counted, channels: &mut [Channel]) -> Result<()> {
+        (self.level.one, self.level.mixed) = (one, mixed);
+        self.keep_level(channels)
+    }
+
+    /// Adds the level to the result, once all are known to have the same.
+    fn keep_level(&mut self, channels: &mut [Channel]) -> Result<()> {
+        if let Some(heard) = &mut self.heard {
+            let (me, level, params) = (self.me, &self.level, &self.params);
+            heard.check("itemsets or counts", |peer| level.statements(me, peer as u8, params), channels)?;
+        }
+        self.level.keep(&self.params, &mut self.frequent);
         Ok(())
     }
 
-    fn end_level(&mut self, one: Vec<Counted>, mixed: Counted) {
-        (self.level.one, self.level.mixed) = (one, mixed);
-        self.level.keep(&self.params, &mut self.frequent);
-    }
-
-    /// The frequent itemsets, and the rules that follow from them.
+    /// The frequent itemsets, and the rules that follow from them; without counts and rules at a party that does not
+    /// learn.
     ///
     /// Errors ([`Error::Input`]): more rules than `params` allow.
     pub fn finish(self, channels: &mut [Channel]) -> Result<(Frequent, Vec<AssociationRule>)> {
-        let Miner { params, frequent, step: Step::Told, .. } = self else {
+        let Miner { me, params, frequent, step: Step::Told, heard, .. } = self else {
             return Err(Error::Internal("rules: counts are missing".into()));
         };
         let progress = channels.first().map(Channel::progress).cloned().unwrap_or_default();
-        let rules = association::rules(&frequent, &params.rules, params.max_rules, &progress);
-        let rules = rules.map_err(|TooManyRules| conclude_all_for(channels, params.too_many_rules()))?;
-        Ok((frequent, rules))
+        let rules = if params.learners.contains(me) {
+            association::rules(&frequent, &params.rules, params.max_rules, &progress)
+        } else {
+            Ok(Vec::new())
+        };
+        let fit = match heard.filter(|_| !params.learners.are_all(channels.len() + 1)) {
+            // Those who do not learn hear it.
+            Some(mut heard) => told::all_fit(me, rules.is_ok(), Some(&mut heard), channels)?,
+            None => rules.is_ok(),
+        };
+        match rules {
+            Ok(rules) if fit => Ok((frequent, rules)),
+            _ => Err(conclude_all_for(channels, params.too_many_rules())),
+        }
     }
 }
 

@@ -20,6 +20,30 @@ pub enum RevealedCounts {
     Counts,
 }
 
+/// The parties that learn the result, by their places. Between two these are both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learners(u32);
+
+impl Learners {
+    /// The set of all parties.
+    pub const ALL: Learners = Learners(u32::MAX);
+
+    /// The parties at these places, below 32.
+    pub fn of(places: impl IntoIterator<Item = usize>) -> Learners {
+        Learners(places.into_iter().fold(0, |all, place| all | 1 << place))
+    }
+
+    /// Whether a party is among them.
+    pub fn contains(self, party: u8) -> bool {
+        self.0 >> party & 1 == 1
+    }
+
+    /// Whether all of so many parties are among them.
+    pub fn are_all(self, parties: usize) -> bool {
+        (0..parties as u8).all(|party| self.contains(party))
+    }
+}
+
 /// Agreed public values of one run. Both parties must use equal ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
@@ -32,6 +56,9 @@ pub struct Params {
     pub minimum: usize,
     /// Itemsets whose counts are opened.
     pub reveal: RevealedCounts,
+    /// The parties that learn counts and rules. The others learn which itemsets are frequent, by numbers of items. Not
+    /// all can be left out of counts of all candidates, nor with `mixed_only`: see [`Params::check_among`].
+    pub learners: Learners,
     /// Items of the longest itemsets.
     pub max_len: usize,
     /// The most candidates of one kind and length; and the most frequent items of one party.
@@ -58,6 +85,16 @@ impl Params {
             _ if self.max_len == 0 => Err(Error::Input("max_len = 0: use 1 or more".into())),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses values that cannot work among so many parties.
+    pub(super) fn check_among(&self, parties: usize) -> Result<()> {
+        let some = !self.learners.are_all(parties);
+        let told_by_counts = self.reveal == RevealedCounts::Counts || self.rules.mixed_only;
+        if self.hidden.is_some() || some && (told_by_counts || !(0..parties as u8).any(|p| self.learners.contains(p))) {
+            return Err(Error::Internal("rules: rows or learners that there are not among more than two".into()));
+        }
+        Ok(())
     }
 
     /// Returns the modulus of shares of counts: for a comparison, more than twice the number of rows.

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::primitive::ot::{RandomOtReceiver, RandomOtSender};
 use crate::primitive::shuffle::random_order;
 use crate::protocol::dot::Shares;
+use crate::protocol::mesh::Heard;
 use crate::protocol::shares::at_least;
 use crate::role::Side;
 use crate::session::Session;
@@ -150,22 +151,24 @@ fn mine<R: CryptoRng>(
     }
     let counts = PairCounts { side, params, columns: &columns, products, compare };
     let channels = std::slice::from_mut(channel);
-    let (frequent, rules) = apriori(side as u8, baskets.frequent(), &columns, params, counts, channels)?;
+    let (frequent, rules) = apriori(side as u8, baskets.frequent(), &columns, params, counts, None, channels)?;
     Ok(Mined { frequent, rules, items })
 }
 
 /// Finds the frequent itemsets and their rules, level by level. `items` are the rows of the own frequent items by their
-/// numbers, of which there are `count`; of more than there may be, none.
+/// numbers, of which there are `count`; of more than there may be, none. More than two check with `heard` that all were
+/// told the same.
 pub(super) fn apriori(
     me: u8,
     count: usize,
     items: &[&RowSet],
     params: &Params,
     mut counts: impl SharedCounts,
+    heard: Option<Heard>,
     channels: &mut [Channel],
 ) -> Result<(Frequent, Vec<AssociationRule>)> {
     let supports: Vec<u32> = items.iter().map(|rows| rows.count() as u32).collect();
-    let mut miner = Miner::begin(me, count, &supports, params, channels)?;
+    let mut miner = Miner::begin(me, count, &supports, params, heard, channels)?;
     while let Some(wanted) = miner.next(channels)? {
         miner.take_own(&counts_of(items, &wanted.own), channels)?;
         if !wanted.mixed.is_empty() {

@@ -10,6 +10,8 @@
 //! Both are told as bits over a list that all parties have: the parts of the frequent mixed itemsets. That one is not
 //! told says that no rule of the result has it, which the result says too.
 //!
+//! A part that is told must be one that the rules need, and in its round: whoever tells another is named.
+//!
 //! Before that, each says whether the rules that it knows of are as few as the terms allow: those with mixed
 //! antecedents, which all know, and those with antecedents of its own. After the first round all know of all.
 
@@ -17,12 +19,15 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::association::{TooManyRules, each};
+use super::exchange::WithCounts;
 use super::frequent::{Counted, Frequent};
 use super::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, part_of};
+use super::levels::of_each;
 use super::params::Params;
-use super::{TOLD, exchange as exchanged};
+use super::{TOLD, exchange as exchanged, write_counts};
 use crate::channel::{Channel, conclude_all_for};
 use crate::error::Result;
+use crate::protocol::mesh::heard::{Heard, violation_of_one};
 
 /// Itemsets whose counts are to be told, before these are known.
 pub(super) struct Telling {
@@ -51,6 +56,7 @@ impl Telling {
         counts: &[u32],
         params: &Params,
         frequent: &mut Frequent,
+        mut heard: Option<&mut Heard>,
         channels: &mut [Channel],
     ) -> Result<()> {
         let Telling { me, mut parts } = self;
@@ -59,9 +65,7 @@ impl Telling {
 
         let mut told = vec![false; counts.len()];
         let known = needed(frequent, params, &parts).is_ok();
-        let all = vec![(); channels.len()];
-        let fit = exchanged::with_each(channels, all, |(), channel| exchanged::fit(known, channel))?;
-        if !fit.into_iter().all(|fit| fit) {
+        if !all_fit(me as u8, known, heard.as_deref_mut(), channels)? {
             return Err(conclude_all_for(channels, params.too_many_rules()));
         }
         let needed = |frequent: &Frequent, parts: &[Parts], channels: &mut [Channel]| {
@@ -69,17 +73,20 @@ impl Telling {
             needed.map_err(|TooManyRules| conclude_all_for(channels, params.too_many_rules()))
         };
         let rows = frequent.rows();
-        for _ in 0..2 {
+        let check = format!("`{}` are not what the rules need", TOLD.name);
+        let others = |party: &usize| *party != me;
+        let mut due = BTreeSet::new();
+        for round in 0..2 {
             // After the first round, what all know of is the same.
-            let needed = needed(frequent, &parts, channels)?;
+            due = needed(frequent, &parts, channels)?;
             let own = &parts[me];
-            let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && needed.contains(part)).collect();
+            let now: Vec<bool> = own.iter().zip(&told).map(|(part, told)| !told && due.contains(part)).collect();
             let message: Vec<Option<u32>> =
                 own.counts.iter().zip(&now).map(|(count, &now)| count.filter(|_| now)).collect();
             told.iter_mut().zip(now).for_each(|(told, now)| *told |= now);
-            let peers = parts.iter_mut().enumerate().filter(|(party, _)| *party != me).map(|(_, theirs)| theirs);
+            let peers = parts.iter_mut().enumerate().filter(|(party, _)| others(party)).map(|(_, theirs)| theirs);
             exchanged::with_each(channels, peers.collect(), |theirs: &mut Parts, channel| {
-                let received = exchanged::counts(TOLD, &message, theirs.counts.len(), channel)?;
+                let received = exchanged::counts(TOLD, &message, theirs.counts.len(), WithCounts::BOTH, channel)?;
                 for (index, count) in received.into_iter().enumerate().filter(|(_, count)| count.is_some()) {
                     let possible = theirs.least[index]..=rows;
                     if theirs.counts[index].is_some() || !count.is_some_and(|count| possible.contains(&count)) {
@@ -90,28 +97,50 @@ impl Telling {
                 channel.progress().advance(1);
                 Ok(())
             })?;
+            if let Some(heard) = &mut heard {
+                let known = |(party, parts): (usize, &Parts)| -> Vec<Option<u32>> {
+                    let if_told = |(count, told): (&Option<u32>, &bool)| count.filter(|_| *told);
+                    if others(&party) {
+                        parts.counts.clone()
+                    } else {
+                        parts.counts.iter().zip(&told).map(if_told).collect()
+                    }
+                };
+                let statements = of_each(parts.iter().enumerate().map(|party| [write_counts(&known(party))]));
+                heard.check("supports of rules", |_| statements.clone(), channels)?;
+            }
+            let wrong = |theirs: &Parts| {
+                let known: BTreeSet<&[FrequentItem]> = theirs.known().collect();
+                let due = || due.iter().filter(|part| kind(part) == ItemsetOwner::One(theirs.party));
+                // Of antecedents that only their owner knows to be needed, the others hear in the first round.
+                round == 1 && known != due().map(Vec::as_slice).collect()
+            };
+            let mut peers = parts.iter().enumerate().filter(|(party, _)| others(party)).map(|(_, theirs)| theirs);
+            if let Some(peer) = peers.position(wrong) {
+                return Err(channels[peer].violation(check));
+            }
         }
-        let needed = needed(frequent, &parts, channels)?;
         let own = &mut parts[me];
         own.counts.iter_mut().zip(&told).for_each(|(count, told)| *count = count.filter(|_| *told));
-        let as_needed = |party: &Parts| {
-            let here: BTreeSet<&[FrequentItem]> = party.known().collect();
-            let needed = needed.iter().filter(|part| kind(part) == ItemsetOwner::One(party.party));
-            here == needed.map(Vec::as_slice).collect()
-        };
-        let check = format!("`{}` are not what the rules need", TOLD.name);
-        let peers = parts.iter().enumerate().filter(|(party, _)| *party != me).map(|(_, theirs)| theirs);
-        let wrong = channels.iter().zip(peers).find(|(_, theirs)| !as_needed(theirs));
-        match wrong {
-            Some((channel, _)) => return Err(channel.violation(check)),
+        if needed(frequent, &parts, channels)? != due {
             // Somebody told an antecedent too late.
-            None if !as_needed(&parts[me]) => {
-                return Err(exchanged::violation_of_one(&channels.iter().collect::<Vec<_>>(), &check));
-            }
-            None => parts.iter().for_each(|party| party.add_to(frequent)),
+            return Err(violation_of_one(&channels.iter().collect::<Vec<_>>(), &check));
         }
+        parts.iter().for_each(|party| party.add_to(frequent));
         Ok(())
     }
+}
+
+/// Whether no party knows of more rules than allowed: each tells all others whether it does.
+pub(super) fn all_fit(me: u8, own: bool, heard: Option<&mut Heard>, channels: &mut [Channel]) -> Result<bool> {
+    let all = vec![(); channels.len()];
+    let mut fit = exchanged::with_each(channels, all, |(), channel| exchanged::fit(own, channel))?;
+    fit.insert(me.into(), own);
+    if let Some(heard) = heard {
+        let statements = of_each(fit.iter().map(|fit| [[u8::from(*fit)]]));
+        heard.check("words on the number of rules", |_| statements.clone(), channels)?;
+    }
+    Ok(fit.into_iter().all(|fit| fit))
 }
 
 /// The one-party parts of frequent mixed itemsets, and what this party knows of them. Every part of such a part is one.

@@ -11,7 +11,7 @@ use tacita_core::primitive::ot::ideal;
 use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::protocol::rules::{self, FIT, Params, RevealedCounts, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::{self, FIT, Learners, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::{Channel, Error, Side};
 
 /// Rows of both parties, and of either.
@@ -26,6 +26,7 @@ fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
         hidden: Some(ALL),
         minimum: MINIMUM,
         reveal,
+        learners: Learners::ALL,
         max_len: usize::MAX,
         max_candidates: 10_000,
         max_rules: 10_000,

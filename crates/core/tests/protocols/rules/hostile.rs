@@ -13,7 +13,7 @@ use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::protocol::rules::itemsets::{ItemsetOwner, kind, part_of};
-use tacita_core::protocol::rules::{self, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::{self, ITEMS, Learners, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::{Channel, Error, ErrorKind, Result};
 
@@ -28,6 +28,7 @@ fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
         hidden: None,
         minimum: MINIMUM,
         reveal,
+        learners: Learners::ALL,
         max_len: 4,
         max_candidates: LIMIT,
         max_rules: LIMIT,

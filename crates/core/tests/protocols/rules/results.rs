@@ -15,7 +15,7 @@ use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::protocol::rules::itemsets::FrequentItem;
 use tacita_core::protocol::rules::support::Support;
-use tacita_core::protocol::rules::{self, Mined, Params, RevealedCounts};
+use tacita_core::protocol::rules::{self, Learners, Mined, Params, RevealedCounts};
 use tacita_core::{Channel, Error, Result, Side};
 
 /// Rows of items 0, 1, 2, ...; and the party that has each. If rows are hidden, those behind the common ones are each
@@ -50,6 +50,7 @@ pub(super) fn params(rows: usize, minimum: usize, reveal: RevealedCounts, rules:
         hidden: None,
         minimum,
         reveal,
+        learners: Learners::ALL,
         max_len: usize::MAX,
         max_candidates: 10_000,
         max_rules: 1_000_000,
@@ -126,8 +127,19 @@ impl Case {
                 Err(error) => return Err(error),
             }
         }
-        let one = &mined[0];
-        assert!(mined.iter().all(|other| (&one.frequent, &one.rules) == (&other.frequent, &other.rules)));
+        let learns = |party: &usize| self.params.learners.contains(*party as u8);
+        let first = (0..mined.len()).find(learns).unwrap();
+        let one = &mined[first];
+        for (party, other) in mined.iter().enumerate() {
+            if learns(&party) {
+                assert_eq!((&one.frequent, &one.rules), (&other.frequent, &other.rules));
+                continue;
+            }
+            let own = |set: &[FrequentItem]| set.iter().all(|item| usize::from(item.party) == party);
+            let known = |(set, count)| (set, if own(set) { count } else { self.params.rows as u32 });
+            let expected: Vec<_> = one.frequent.iter().map(known).collect();
+            assert!(other.rules.is_empty() && other.frequent.iter().collect::<Vec<_>>() == expected, "{party}");
+        }
         let names = |(party, mined): (usize, &Mined)| -> Vec<usize> {
             mined.items.iter().map(|&item| self.items(party)[item]).collect()
         };

@@ -13,7 +13,9 @@ use tacita_core::protocol::dot::SHARES;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::protocol::rules::itemsets::{FrequentItem, ItemsetOwner, Itemsets, kind, mixed_pairs, part_of};
-use tacita_core::protocol::rules::{self, FIT, Frequent, ITEMS, Mined, Params, RevealedCounts, SUPPORTS, TOLD};
+use tacita_core::protocol::rules::{
+    self, FIT, Frequent, ITEMS, Learners, Mined, Params, RevealedCounts, SUPPORTS, TOLD,
+};
 use tacita_core::protocol::shares::ANSWERS;
 use tacita_core::protocol::shares::at_least;
 
@@ -31,6 +33,7 @@ fn params(reveal: RevealedCounts, mixed_only: bool) -> Params {
         hidden: None,
         minimum: MINIMUM,
         reveal,
+        learners: Learners::ALL,
         max_len: usize::MAX,
         max_candidates: LIMIT,
         max_rules: LIMIT,

@@ -18,6 +18,9 @@ use crate::jobs::rules::spec::RulesJob;
 /// Bytes of the message with which parties tell each other how many frequent items they have.
 pub(super) const ITEMS_BYTES: u64 = HEADER_BYTES as u64 + 4;
 
+/// Bytes of the message with which they tell each other whether rules are few enough.
+pub(super) const FIT_BYTES: u64 = HEADER_BYTES as u64 + 1;
+
 /// Computes the cost of association rules if nothing is frequent: see `rules_notes`.
 pub(crate) fn rules_cost(
     chosen: &Chosen,

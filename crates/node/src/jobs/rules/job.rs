@@ -139,6 +139,11 @@ impl Job for Rules {
         matches!(key, Alignment | Key | Items | PadTo | Show)
     }
 
+    /// Every party hears which itemsets are frequent.
+    fn tells_all(&self, spec: &JobSpec) -> bool {
+        self.topology(spec) == Topology::Mesh
+    }
+
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {
         if self.topology(spec) == Topology::Mesh { mesh::check(&self.of(spec)) } else { Ok(()) }
     }
@@ -174,7 +179,7 @@ impl Job for Rules {
         methods::check(spec, &keys)?;
         job.support()?;
         job.confidence()?;
-        if spec.reveal_to.len() < 2 {
+        if self.topology(spec) == Topology::Pair && spec.reveal_to.len() < 2 {
             return bad(
                 "reveal_to: both parties learn the rules, because both need each level's itemsets for the next: name both",
             );

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use chacha20::ChaCha20Rng;
 use rand_core::{Rng, SeedableRng};
 use tacita_core::channel::{Channel, conclude_all_for, each};
+use tacita_core::protocol::mesh::{Heard, MeshStatement};
 use tacita_core::protocol::rules::{self as mining, Mined, Params, baskets::Baskets};
 use tacita_core::{Error, Result, Side};
 
@@ -54,9 +55,12 @@ pub struct RulesInput {
     sizes: Sizes,
 }
 
-/// Result that all parties get.
+/// Result of a run for a party.
 struct Found {
-    named: RulesResult,
+    /// Rows that were counted.
+    rows: usize,
+    /// Itemsets and rules, if this party learns them.
+    named: Option<RulesResult>,
     levels: Vec<LevelCost>,
 }
 
@@ -133,17 +137,19 @@ impl RulesInput {
         found: Found,
         known: KnownSizes<'_>,
     ) -> Result<agreement::RunResult> {
-        let common = Some(found.named.rows.into());
-        let aligned = job.alignment().map(|_| found.named.rows as usize);
+        let common = Some(found.rows as u64);
+        let aligned = job.alignment().map(|_| found.rows);
         let learned = learned::rules(job, me, KnownSizes { common, ..known });
         let (protocol, levels) = (found.protocol(chosen), found.levels);
-        let named = Arc::new(found.named);
         let show = job.show(me);
-        let found = agreement::RunResult {
-            page: Some(Box::new(ForReaders { own: self.own.clone(), named: named.clone() })),
-            common: aligned,
-            ..agreement::RunResult::new(protocol, learned, move || Ok(output::answer(&named, &show)))
+        let found = match found.named.map(Arc::new) {
+            Some(named) => agreement::RunResult {
+                page: Some(Box::new(ForReaders { own: self.own.clone(), named: named.clone() })),
+                ..agreement::RunResult::new(protocol, learned, move || Ok(output::answer(&named, &show)))
+            },
+            None => agreement::RunResult::nothing(protocol, learned),
         };
+        let found = agreement::RunResult { common: aligned, ..found };
         if levels.is_empty() { Ok(found) } else { found.with("levels", levels) }
     }
 
@@ -201,22 +207,33 @@ fn run(
         // The parties are two, with one channel.
         mining::run(side, baskets, params, &agreed.session, &mut products, &mut channels[0], rng)
     };
-    let named =
-        mine_named(job, me, brought, &aligned, (others, Limit::of(allowed)), std::slice::from_mut(channel), mine)?;
-    Ok(Found { named, levels: products.levels(channel.traffic()) })
+    let named = mine_named(
+        job,
+        me,
+        brought,
+        &aligned,
+        (others, Limit::of(allowed)),
+        None,
+        std::slice::from_mut(channel),
+        mine,
+    )?;
+    Ok(Found { rows: aligned.common(), named, levels: products.levels(channel.traffic()) })
 }
 
 /// Mines over aligned rows, and exchanges the names of what was found. `mine` finds it from the baskets of the frequent
-/// items, which, with `others`, take no more memory than there may be used.
+/// items, which, with `others`, take no more memory than there may be used. More than two check with `heard` that all
+/// were told the same names.
+#[allow(clippy::too_many_arguments, reason = "the rest of `run`, of two and of several")]
 fn mine_named(
     job: &RulesJob<'_>,
     me: &str,
     brought: &RulesInput,
     aligned: &AlignedRows,
     (others, limit): (u64, Limit),
+    heard: Option<Heard>,
     channels: &mut [Channel],
     mine: impl FnOnce(&Baskets, &Params, &mut [Channel]) -> Result<Mined>,
-) -> Result<RulesResult> {
+) -> Result<Option<RulesResult>> {
     let rows = aligned.common();
     if let Some(least) = job.limits.min_rows.filter(|least| *least > rows as u64) {
         // All know both numbers.
@@ -245,11 +262,22 @@ fn mine_named(
     });
     let own = own.collect::<Result<Vec<_>>>()?;
     let parties = job.parties.names();
-    let peers = (0..parties.len()).filter(|party| *party != place);
-    let counts = peers.map(|party| mined.frequent.shown(party as u8).len()).collect();
-    let mut names = each(channels, counts, |count, channel| mining::names::exchange(&own, count, channel))?;
+    let (learns, learner) = (job.learns(me), |party: &usize| job.learns(parties[*party]));
+    let peers: Vec<usize> = (0..parties.len()).filter(|party| *party != place).collect();
+    let mut names = each(channels, peers, |peer, channel| {
+        let own = if learner(&peer) { &own[..] } else { &[] };
+        let count = if learns { mined.frequent.shown(peer as u8).len() } else { 0 };
+        mining::names::exchange(own, count, channel)
+    })?;
     names.insert(place, own);
-    RulesResult::new(mined, &parties.into_iter().zip(names).collect::<Vec<_>>())
+    if let Some(mut heard) = heard {
+        let told = |(party, names): (usize, &Vec<String>)| MeshStatement::new([party], names);
+        let statements: Vec<MeshStatement> = names.iter().enumerate().map(told).collect();
+        let shared = |peer| if learns && learner(&peer) { statements.clone() } else { Vec::new() };
+        heard.check("names of items", shared, channels)?;
+    }
+    let named = learns.then(|| RulesResult::new(mined, &parties.into_iter().zip(names).collect::<Vec<_>>()));
+    named.transpose()
 }
 
 /// Warns of a minimum that the peer has a say in.

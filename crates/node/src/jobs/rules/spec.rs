@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::rules::association::{Consequents, RuleThresholds};
 use tacita_core::protocol::rules::support::{Fraction, Support};
-use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Params, RevealedCounts};
+use tacita_core::protocol::rules::{DEFAULT_MAX_CANDIDATES, DEFAULT_MAX_RULES, Learners, Params, RevealedCounts};
 use tacita_core::{Error, Result};
 
 use crate::agreement::words::maybe_from_word;
@@ -118,6 +118,7 @@ impl RulesJob<'_> {
             rows,
             hidden,
             minimum: self.support()?.minimum(rows as u64) as usize,
+            learners: Learners::of(self.reveal_to.iter().filter_map(|name| self.parties.position(name))),
             reveal: if self.reveal == Reveal::Counts { RevealedCounts::Counts } else { RevealedCounts::Frequent },
             max_len: most(self.own.max_len, usize::MAX),
             max_candidates: most(self.own.max_candidates, DEFAULT_MAX_CANDIDATES),

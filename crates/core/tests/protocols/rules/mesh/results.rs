@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use tacita_core::Error;
 use tacita_core::protocol::rules::association::Consequents;
-use tacita_core::protocol::rules::{Params, RevealedCounts};
+use tacita_core::protocol::rules::{Learners, Params, RevealedCounts};
 
 use super::super::results::{Case, Set, params, terms};
 
@@ -48,6 +48,27 @@ fn over_real_transfers() {
             assert!(case.expected().rules.len() > 20);
             case.check();
         }
+    }
+}
+
+/// Checks that those who learn find all. The others find which itemsets are frequent, whoever has their items, and no
+/// more.
+#[test]
+fn some_learn() {
+    let rows: Vec<Set> = (0..40usize).map(|row| (0..8).filter(|item| row * (item + 3) % 7 < 4).collect()).collect();
+    for (parties, learners) in [(3, vec![1]), (3, vec![0, 2]), (4, vec![3]), (4, vec![0, 1, 2])] {
+        let learners = Learners::of(learners);
+        let params = params(rows.len(), 10, RevealedCounts::Frequent, terms("0.6", Consequents::Any, false));
+        let case = Case {
+            params: Params { learners, max_len: 4, ..params },
+            rows: rows.clone(),
+            parties,
+            owners: (0..8).map(|item| item % parties).collect(),
+            dealt: true,
+        };
+        case.check();
+        let few = Case { params: Params { max_rules: 3, ..case.params }, ..case.clone() };
+        assert!(matches!(few.run(), Err(Error::Input(_))), "all hear of too many rules");
     }
 }
 

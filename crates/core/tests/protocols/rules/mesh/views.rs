@@ -6,9 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use tacita_core::primitive::ot::MESSAGES;
 use tacita_core::protocol::dot::SHARES;
+use tacita_core::protocol::mesh::DIGESTS;
 use tacita_core::protocol::rules::association::Consequents;
 use tacita_core::protocol::rules::itemsets::{FrequentItem, ItemsetOwner, Itemsets, has_part, mixed_pairs};
-use tacita_core::protocol::rules::{FIT, Frequent, ITEMS, Mined, RevealedCounts, SUPPORTS, TOLD, write_counts};
+use tacita_core::protocol::rules::{
+    FIT, Frequent, ITEMS, Learners, Mined, Params, RevealedCounts, SUPPORTS, TOLD, write_counts, write_told,
+};
 use tacita_core::protocol::shares::ANSWERS;
 
 use super::super::results::{Case, Set, params, terms};
@@ -68,6 +71,7 @@ impl Run {
         sent.map(|(_, _, frame)| &frame.payload[..]).collect()
     }
 
+    /// The result of the first party, which learns in all of these.
     fn frequent(&self) -> &Frequent {
         &self.mined[0].frequent
     }
@@ -89,9 +93,18 @@ fn levels(parties: usize, frequent: &Frequent) -> Vec<(Vec<Itemsets>, Itemsets)>
     (2..).map(level).take_while(any).collect()
 }
 
-/// Messages from one party to another that tell counts, made from the result.
-fn told(from: u8, to: u8, levels: &[(Vec<Itemsets>, Itemsets)], frequent: &Frequent) -> Vec<Vec<u8>> {
+/// Messages from one party to another that tell counts, made from the result: to one that does not learn, which there
+/// are.
+fn told(
+    from: u8,
+    to: u8,
+    levels: &[(Vec<Itemsets>, Itemsets)],
+    frequent: &Frequent,
+    learners: Learners,
+) -> Vec<Vec<u8>> {
     let counts = |sets: &[&[FrequentItem]]| sets.iter().map(|set| frequent.count(set)).collect::<Vec<_>>();
+    let write_counts =
+        |counts: &[Option<u32>]| if learners.contains(to) { write_counts(counts) } else { write_told(counts) };
     let mut sent = vec![write_counts(&counts(&Itemsets::singles(from, ITEMS_OF as u32).iter().collect::<Vec<_>>()))];
     for (one, mixed) in levels {
         if !one[usize::from(from)].is_empty() || !one[usize::from(to)].is_empty() {
@@ -102,34 +115,40 @@ fn told(from: u8, to: u8, levels: &[(Vec<Itemsets>, Itemsets)], frequent: &Frequ
             mixed.iter().filter(of).collect::<Vec<_>>()
         };
         if !tells(from, to).is_empty() || !tells(to, from).is_empty() {
-            sent.push(write_counts(&counts(&tells(from, to))));
+            sent.push(write_told(&counts(&tells(from, to))));
         }
     }
     sent
 }
 
-/// Messages from each party to each other are what the result says: of itemsets that it has no part in, what the
-/// result shows; of its own candidates the answers, and the counts of frequent ones.
+/// Messages from each party to each other are what the result says: of itemsets that it has no part in, which are
+/// frequent; of its own candidates the answers; of frequent ones, to those who learn, shares of the counts.
 fn follows_from_result(case: &Case, run: &Run) -> Check {
-    let (parties, frequent) = (case.parties as u8, run.frequent());
+    let (parties, frequent, learners) = (case.parties as u8, run.frequent(), case.params.learners);
     let levels = levels(case.parties, frequent);
     for (from, to) in (0..parties).flat_map(|from| (0..parties).filter(move |to| *to != from).map(move |to| (from, to)))
     {
         let (one, other) = (usize::from(from), usize::from(to));
         let of = |label: u8| run.messages(one, other, label);
-        if of(ITEMS.code) != [(ITEMS_OF as u32).to_le_bytes()] || !of(TOLD.code).is_empty() || !of(FIT.code).is_empty()
-        {
+        let fit = if learners.are_all(case.parties) { vec![] } else { vec![&[1][..]] };
+        if of(ITEMS.code) != [(ITEMS_OF as u32).to_le_bytes()] || !of(TOLD.code).is_empty() || of(FIT.code) != fit {
             return Err("not the numbers of items".into());
         }
-        if of(SUPPORTS.code) != told(from, to, &levels, frequent) {
+        if of(SUPPORTS.code) != told(from, to, &levels, frequent, learners) {
             return Err("not the supports of the result".into());
         }
-        // Answers and shares of candidates of both alone, shares of frequent ones alone.
+        // Both have the digests of the same things.
+        if of(DIGESTS.code) != run.messages(other, one, DIGESTS.code) {
+            return Err("not the digests of the result".into());
+        }
+        // Answers of candidates of both alone, shares of frequent ones alone, to those who learn.
         let both = |set: &&[FrequentItem]| has_part(set, from) && has_part(set, to);
+        let opened =
+            |set: &&[FrequentItem]| has_part(set, from) && learners.contains(to) && frequent.count(set).is_some();
         let (mut answers, mut shares) = (0, 0);
         for (_, mixed) in &levels {
             answers += mixed.iter().filter(both).count();
-            shares += mixed.iter().filter(both).filter(|set| frequent.count(set).is_some()).count();
+            shares += mixed.iter().filter(opened).count();
         }
         let bytes: usize = of(SHARES.code).iter().map(|message| message.len()).sum();
         let bits: usize = of(ANSWERS.code).iter().map(|message| 8 * message.len()).sum();
@@ -137,16 +156,15 @@ fn follows_from_result(case: &Case, run: &Run) -> Check {
             return Err(format!("{from} opens {bytes} shares and {bits} answers to {to}, not {shares} and {answers}"));
         }
     }
-    // The shares of each frequent candidate add up to its count.
-    for (_, mixed) in &levels {
+    // The shares of each frequent candidate add up to its count. Of one that alone learns, its own are not seen.
+    for (_, mixed) in levels.iter().filter(|_| learners.are_all(case.parties)) {
         for set in mixed.iter().filter(|set| frequent.count(set).is_some()) {
             let parties: Vec<u8> = (0..parties).filter(|party| has_part(set, *party)).collect();
             let sum: u64 = (0..parties.len())
                 .map(|place| {
                     let (from, to) = (parties[place], parties[(place + 1) % parties.len()]);
                     let opened = levels.iter().flat_map(|(_, mixed)| mixed.iter());
-                    let opened =
-                        opened.filter(|set| has_part(set, from) && has_part(set, to) && frequent.count(set).is_some());
+                    let opened = opened.filter(|set| has_part(set, from) && frequent.count(set).is_some());
                     let at = opened.take_while(|other| other != &set).count();
                     let sent: Vec<u8> = run.messages(from.into(), to.into(), SHARES.code).concat();
                     unpack(&sent, 8).get(at).copied().unwrap_or(u64::MAX >> 8)
@@ -158,6 +176,73 @@ fn follows_from_result(case: &Case, run: &Run) -> Check {
         }
     }
     Ok(())
+}
+
+/// Shares that the parties of a candidate open, by run and candidate, in the order of its parties.
+fn opened_shares(case: &Case, run: &Run) -> Vec<Vec<(usize, u8)>> {
+    let (parties, frequent) = (case.parties, run.frequent());
+    let levels = levels(parties, frequent);
+    let sets = || levels.iter().flat_map(|(_, mixed)| mixed.iter()).filter(|set| frequent.count(set).is_some());
+    let of_party = |from: usize| -> Vec<u8> { run.messages(from, (from + 1) % parties, SHARES.code).concat() };
+    let sent: Vec<Vec<u8>> = (0..parties).map(of_party).collect();
+    let shares_of = |set: &[FrequentItem]| {
+        let of = |party: usize| has_part(set, party as u8);
+        let at = |party: usize| {
+            sets().take_while(|other| *other != set).filter(|other| has_part(other, party as u8)).count()
+        };
+        (0..parties).filter(|party| of(*party)).map(|party| (party, sent[party][at(party)])).collect()
+    };
+    sets().map(shares_of).collect()
+}
+
+/// Checks what a coalition has of each candidate with two or more honest parties: the share of an honest one, beside
+/// all shares of its own. Whatever it adds up, the sum is uniform over all runs.
+fn joint_views_are_uniform(parties: usize, opened: &[Vec<(usize, u8)>], coalition: &[usize]) -> Check {
+    let is_in = |party: &usize| coalition.contains(party);
+    for honest in (0..parties).filter(|party| !is_in(party)) {
+        for sign in [1u8, u8::MAX] {
+            let mut counts = vec![0; 16];
+            for shares in opened {
+                let others = shares.iter().filter(|(party, _)| !is_in(party) && *party != honest).count();
+                let Some((_, share)) = shares.iter().find(|(party, _)| *party == honest) else { continue };
+                if others == 0 {
+                    continue;
+                }
+                let own = shares.iter().filter(|(party, _)| is_in(party)).map(|(_, share)| share);
+                let sum = own.fold(*share, |sum, share| sum.wrapping_add(sign.wrapping_mul(*share)));
+                counts[usize::from(sum >> 4)] += 1;
+            }
+            if counts.iter().sum::<u64>() >= 80 {
+                uniform("joint shares", &counts).map_err(|error| format!("{coalition:?} of {honest}: {error}"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every coalition of three and of four parties: shares that the others open are uniform beside its own, but for their
+/// sum, which the count says.
+#[test]
+fn coalitions_see_what_follows_from_the_result() {
+    for parties in [3, 4] {
+        let case = case(parties, RevealedCounts::Frequent);
+        let runs = (0..RUNS).map(|seed| run(&case, Source::Dealer(seed.into()), seed));
+        let opened: Vec<Vec<(usize, u8)>> = runs.flat_map(|run| opened_shares(&case, &run)).collect();
+        assert!(opened.iter().filter(|shares| shares.len() == 3).count() > 80, "some are of three");
+        for set in 1..(1u32 << parties) - 1 {
+            let coalition: Vec<usize> = (0..parties).filter(|party| set >> party & 1 == 1).collect();
+            joint_views_are_uniform(parties, &opened, &coalition).unwrap();
+        }
+        // Weakened: an honest party opens what a party of the coalition knows, as where no zeros are added.
+        let mut known = opened;
+        for shares in known.iter_mut().filter(|shares| shares.len() > 2) {
+            shares[1].1 = shares[0].1.wrapping_add(3);
+        }
+        let coalition = [known.iter().find(|shares| shares.len() > 2).unwrap()[0].0];
+        let only: Vec<Vec<(usize, u8)>> =
+            known.into_iter().filter(|shares| shares.len() > 2 && shares[0].0 == coalition[0]).collect();
+        joint_views_are_uniform(parties, &only, &coalition).unwrap_err();
+    }
 }
 
 /// Over all runs what each sends to each other in products, comparisons and openings is uniform, and so are the numbers
@@ -210,6 +295,31 @@ fn everything_follows_from_the_result() {
         let mixed = frequent.mixed().count();
         assert!(mixed > 10 && candidates > mixed + 5, "{mixed} of {candidates}");
         assert!((2..=3).all(|of| frequent.mixed().any(|(set, _)| (0..4).filter(|p| has_part(set, *p)).count() == of)));
+    }
+}
+
+/// The same if one party of three or two of four learn. No count and no share goes to the others.
+#[test]
+fn who_does_not_learn_sees_which_are_frequent() {
+    for (parties, learners) in [(3, vec![0]), (3, vec![0, 2]), (4, vec![0, 3])] {
+        let case = case(parties, RevealedCounts::Frequent);
+        let learners = Learners::of(learners);
+        let case = Case { params: Params { learners, ..case.params }, ..case };
+        for seed in 0..5 {
+            let run = run(&case, Source::Dealer(seed.into()), seed);
+            follows_from_result(&case, &run).unwrap();
+            let all = (0..parties).map(|from| (0..parties).map(move |to| (from, to)));
+            for (from, to) in all.flatten().filter(|(_, to)| !learners.contains(*to as u8)) {
+                assert!(run.messages(from, to, SHARES.code).is_empty(), "{from} to {to}");
+            }
+        }
+        // What all learn is more than some may.
+        let all = run(
+            &Case { params: Params { learners: Learners::ALL, ..case.params }, ..case.clone() },
+            Source::Dealer(1),
+            1,
+        );
+        follows_from_result(&case, &all).unwrap_err();
     }
 }
 

@@ -67,7 +67,7 @@ impl Mining {
             order.into_iter().map(shuffled).map(|(name, count)| (name, count as u32)).unzip();
         let side = side(job, me);
         let session = session.child("rules of many machines", 0);
-        let miner = Miner::begin(side as u8, all, &counts, &params, from_mut(channel))?;
+        let miner = Miner::begin(side as u8, all, &counts, &params, None, from_mut(channel))?;
         Ok(Mining {
             job: job.spec.clone(),
             own: job.own.clone(),

@@ -7,7 +7,7 @@ use tacita_core::Result;
 use tacita_core::protocol::dot::Integers;
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::dot::ot::mesh::{Factor, MeshProducts};
-use tacita_core::protocol::mesh::MeshOts;
+use tacita_core::protocol::mesh::{Heard, MeshOts};
 use tacita_core::protocol::rules::{Params, RevealedCounts, mesh};
 use tacita_core::protocol::shares::at_least::MeshComparison;
 
@@ -20,7 +20,7 @@ use crate::jobs::dot::mesh::k;
 use crate::jobs::dot::methods::ot::{START, WORD, transfer_seconds};
 use crate::jobs::intersect;
 use crate::jobs::rules::base_memory;
-use crate::jobs::rules::cost::ITEMS_BYTES;
+use crate::jobs::rules::cost::{FIT_BYTES, ITEMS_BYTES};
 use crate::jobs::rules::spec::RulesJob;
 
 /// Parties of candidates of which a plan says how much the comparison of so many takes.
@@ -46,17 +46,23 @@ pub(in crate::jobs::rules) fn cost(
     machine: &Calibration,
 ) -> Result<Cost> {
     let (k, parties) = (k(chosen)?, job.parties.0.len());
+    let digests = mesh::first_digests_bytes(parties, job.own.mixed_only.unwrap_or(false));
+    let all_learn = job.reveal_to.len() == parties;
     let mut roles = BTreeMap::new();
     for (me, name) in job.parties.names().into_iter().enumerate() {
         let mut role = RoleCost::default();
         for peer in (0..parties).filter(|peer| *peer != me) {
-            role.bytes += MeshOts::setup_bytes(k, me, peer)? + ITEMS_BYTES;
+            role.bytes += MeshOts::setup_bytes(k, me, peer)? + ITEMS_BYTES + digests;
+            // That rules are few enough; names.
+            role.bytes += if all_learn { 0 } else { FIT_BYTES + Heard::bytes(parties) };
+            let both = [me, peer].iter().all(|place| job.learns(job.parties.names()[*place]));
+            role.bytes += if both { Heard::bytes(parties) } else { 0 };
             role.cpu += machine.ot_start / 2.0;
         }
         roles.insert(name.to_owned(), role);
     }
     let notes = notes(job, sizes, k, machine)?;
-    let mut cost = Cost { roles, rounds: 3, notes, ..Cost::default() };
+    let mut cost = Cost { roles, rounds: if all_learn { 4 } else { 5 }, notes, ..Cost::default() };
     match job.alignment() {
         // Its bytes have the closing frames.
         Some(RowAlignment { ids, .. }) => Ok(intersect::star::star_cost(&ids, sizes, machine)?.and(cost)),
@@ -119,7 +125,7 @@ fn notes(job: &RulesJob<'_>, sizes: &BTreeMap<String, Sizes>, k: usize, machine:
 /// Traffic and CPU seconds of both for the pairs of so many items of each of two parties, comparisons included.
 fn pairs(params: &Params, items: u32, k: usize) -> Result<(u64, f64)> {
     let product =
-        |pair: u32| [(0, pair / items), (1, pair % items)].map(|(party, column)| Factor { party, column }).to_vec();
+        |pair: u32| [(0, pair % items), (1, pair / items)].map(|(party, column)| Factor { party, column }).to_vec();
     let all: Vec<Vec<Factor>> = (0..items * items).map(product).collect();
     let mut bytes =
         both(|me, peer| compared(params, all.len(), 2)?.map_or(Ok(0), |plan| plan.bytes_sent(k, me, peer)))?;

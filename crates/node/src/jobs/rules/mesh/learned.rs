@@ -24,7 +24,17 @@ pub(in crate::jobs::rules) fn learned(job: &RulesJob<'_>, party: &str, known: Kn
     let longest =
         job.own.max_len.map_or(String::new(), |most| format!(" and have no more than {}", counted(most, "item")));
     let mut learned = Vec::new();
-    if mixed_only {
+    if !job.learns(party) {
+        learned.push(format!(
+            "{party} learns which itemsets are in {enough}{longest}, whoever has their items, by numbers in place of names. Each level needs \
+             those of the one before."
+        ));
+        learned.push(format!("{party} learns how many items of each of {all} are frequent."));
+        learned.push(format!(
+            "{party} does not learn in how many rows an itemset is, but for those of its own items alone. It does not learn names of items of \
+             {all}, nor rules."
+        ));
+    } else if mixed_only {
         learned.push(format!(
             "{party} learns the itemsets with items of two or more parties that are in {enough}{longest}. It learns in how many rows each is, \
              and the rules that they make."
@@ -53,6 +63,12 @@ pub(in crate::jobs::rules) fn learned(job: &RulesJob<'_>, party: &str, known: Kn
         learned.push(format!("{party} learns the names of those items of {all} that are frequent, and whose each is."));
         learned.push(format!("{party} does not learn the names of other items of {all}, nor how many there are."));
     }
+    if job.reveal_to.len() < job.parties.0.len() {
+        learned.push(
+            "Whoever takes part in a candidate learns whether each of its sub-itemsets is frequent, in or out of reveal_to."
+                .into(),
+        );
+    }
     let contained = if mixed_only { "all itemsets of several parties in it are" } else { "all that it contains is" };
     learned.push(format!(
         "{party} learns of each candidate whether it is frequent, whoever has its items. A candidate is an itemset of several parties of \
@@ -66,10 +82,14 @@ pub(in crate::jobs::rules) fn learned(job: &RulesJob<'_>, party: &str, known: Kn
         learned
             .push(format!("{party} does not learn the counts of candidates of others alone that are in fewer rows."));
     }
-    if job.support_of_common_rows() {
+    if job.support_of_common_rows() && job.learns(party) {
         learned.push(format!(
             "{party} can learn all that {all} {} in one row if it brings that row alone. How many rows are enough depends on how many all have.",
             crate::jobs::learned::have(&others)
+        ));
+    } else if job.support_of_common_rows() {
+        learned.push(format!(
+            "{party} can learn how many items each of {all} has in one row if it brings that row alone."
         ));
     }
     if let Some(least) = job.limits.min_rows {
@@ -81,15 +101,24 @@ pub(in crate::jobs::rules) fn learned(job: &RulesJob<'_>, party: &str, known: Kn
     learned.push(format!(
         "{party} can learn about few rows, or a single one, from a frequent itemset if min_support is low."
     ));
-    learned.push(format!(
-        "{party} can learn what another party has in one row, whatever min_support is, from two items of {party}'s that differ only in that \
-         row. Their counts with the other's items differ by it. Nothing checks what baskets a party brings."
-    ));
+    learned.push(if job.learns(party) {
+        format!(
+            "{party} can learn what another party has in one row, whatever min_support is, from two items of {party}'s that differ only in \
+             that row. Their counts with the other's items differ by it. Nothing checks what baskets a party brings."
+        )
+    } else {
+        format!(
+            "{party} can learn what another party has in one row from items of {party}'s that differ only in it, if it decides what \
+             is frequent. Nothing checks what baskets a party brings."
+        )
+    });
     learned.push(format!(
         "If {party} and some of the others, not all, pool what they see, they learn what each of them learns. They learn what follows from \
          that and their own baskets, and nothing else about the rest."
     ));
-    bins(job, party, "another party", &enough, &mut learned);
+    if job.learns(party) {
+        bins(job, party, "another party", &enough, &mut learned);
+    }
     rows_learned(job, job.alignment().as_ref(), party, known, &mut learned);
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
@@ -100,9 +129,12 @@ pub(in crate::jobs::rules) fn at_a_glance(job: &RulesJob<'_>) -> Vec<Disclosure>
     let mixed = job.own.mixed_only.unwrap_or(false);
     let of = if mixed { "itemsets with items of several parties" } else { "itemsets" };
     let mut all = vec![
-        Disclosure::new(job, format!("{of} in enough rows, and the rules"), |_| true),
+        Disclosure::new(job, format!("{of} in enough rows, their counts, and the rules"), |name| job.learns(name)),
         Disclosure::new(job, "how many items of each are frequent", |_| true),
     ];
+    if job.reveal_to.len() < job.parties.0.len() {
+        all.push(Disclosure::new(job, "which itemsets are in enough rows, by numbers of items", |_| true));
+    }
     if job.reveal == Reveal::Counts {
         all.push(Disclosure::new(job, "counts of all candidates with items of its own and of others", |_| true));
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tacita_core::channel::{Channel, Traffic};
 use tacita_core::protocol::dot::ot::Extension;
-use tacita_core::protocol::mesh::MeshOts;
+use tacita_core::protocol::mesh::{Heard, MeshOts};
 use tacita_core::protocol::rules::Params;
 use tacita_core::protocol::rules::baskets::Baskets;
 use tacita_core::{Error, Result};
@@ -60,8 +60,9 @@ pub(super) fn run(job: &RulesJob<'_>, brought: &RulesInput, run: PartContext<'_>
         };
         mining::mesh::run(baskets, params, &mut ots, channels, rng, at_level)
     };
-    let named = mine_named(job, me, brought, &aligned, (others, Limit::of(allowed)), channels, mine)?;
-    Ok(Found { named, levels: log.levels(traffic(channels)) })
+    let heard = Heard::new(job.parties.place(me)?, agreed.session.child("names of items", 0));
+    let named = mine_named(job, me, brought, &aligned, (others, Limit::of(allowed)), Some(heard), channels, mine)?;
+    Ok(Found { rows: aligned.common(), named, levels: log.levels(traffic(channels)) })
 }
 
 /// The traffic over all channels.
