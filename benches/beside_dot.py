@@ -1,13 +1,15 @@
-"""Other programs on the question of `dot`: the product of two binary vectors, one of each party, all parties on this machine.
+"""Other programs on the question of `dot`: the product of binary vectors, one of each party, all parties on this machine.
 
-beside_dot.py [ROWS] prints a line for each: MPyC (pip install mpyc numpy; three parties, of which two have a vector, over
-loopback), and SecretFlow's SPU (pip install spu; SEMI2K and CHEETAH, two parties on threads of one process). SEMI2K takes
-its triples from a trusted party, which in this form is one of the two. Wall time is from the vectors to the product at a
+beside_dot.py [ROWS [VECTORS]] prints a line for each: MPyC (pip install mpyc numpy gmpy2; a party for each vector, three for
+two, over loopback; a majority of them is honest), and for two vectors SecretFlow's SPU (pip install spu; SEMI2K and CHEETAH,
+two parties on threads of one process). SEMI2K takes its triples from a trusted party, which in this form is one of the two. Wall time is from the vectors to the product at a
 party, CPU time of all parties together in that time; the median of RUNS runs after one that compiles and sets up. Beside it: `cargo run --release -p tacita-bench --bin dot_ot`.
 """
 
+import functools
 import importlib.util
 import json
+import operator
 import os
 import socket
 import statistics
@@ -18,11 +20,11 @@ import time
 RUNS = 5
 
 
-def vectors(rows):
+def vectors(rows, count=2):
     import numpy
 
     rng = numpy.random.default_rng(1)
-    return [rng.integers(0, 2, rows) for _ in range(2)]
+    return [rng.integers(0, 2, rows) for _ in range(count)]
 
 
 def show(name, runs):
@@ -53,22 +55,23 @@ def spu(rows):
         show(f"spu {spu.__version__} {name}", runs[1:])
 
 
-def mpyc_party(rows):
+def mpyc_party(rows, count):
     """One of MPyC's parties, whose arguments follow this program's own. Prints its times as JSON."""
+    import numpy
     from mpyc.runtime import mpc
 
     async def run():
-        x, y = vectors(rows)
-        expected = int((x * y).sum())
+        own = vectors(rows, count)
+        expected = int(numpy.prod(own, axis=0).sum())
         number = mpc.SecFld(min_order=rows + 1)
         runs = []
         await mpc.start()
         for _ in range(RUNS + 1):
             await mpc.barrier()
             wall, cpu = time.perf_counter(), time.process_time()
-            first = mpc.input(number.array(x), senders=0)
-            second = mpc.input(number.array(y), senders=1)
-            value = int(await mpc.output(first @ second))
+            shared = [mpc.input(number.array(vector), senders=party) for party, vector in enumerate(own)]
+            product = functools.reduce(operator.mul, shared[:-1])
+            value = int(await mpc.output(product @ shared[-1]))
             runs.append((time.perf_counter() - wall, time.process_time() - cpu))
             assert value == expected, f"{value} instead of {expected}"
         await mpc.shutdown()
@@ -83,28 +86,34 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def mpyc(rows):
-    ports = {free_port() for _ in range(9)}
-    addresses = [argument for port in sorted(ports)[:3] for argument in ("-P", f"127.0.0.1:{port}")]
-    command = [sys.executable, __file__, "--mpyc-party", str(rows), "--no-log", *addresses]
+def mpyc(rows, count):
+    number = max(count, 3)
+    ports = {free_port() for _ in range(3 * number)}
+    addresses = [argument for port in sorted(ports)[:number] for argument in ("-P", f"127.0.0.1:{port}")]
+    command = [sys.executable, __file__, "--mpyc-party", str(rows), str(count), "--no-log", *addresses]
     # Started from the last on: the others connect to it.
     parties = [
-        subprocess.Popen([*command, "-I", str(index)], stdout=subprocess.PIPE, text=True) for index in (2, 1, 0)
+        subprocess.Popen([*command, "-I", str(index)], stdout=subprocess.PIPE, text=True)
+        for index in reversed(range(number))
     ]
     results = [json.loads(party.communicate(timeout=1200)[0].splitlines()[-1]) for party in parties]
     import mpyc
 
     runs = [(max(wall for wall, _ in run), sum(cpu for _, cpu in run)) for run in zip(*results)]
-    show(f"MPyC {mpyc.__version__}, 3 parties", runs[1:])
+    show(f"MPyC {mpyc.__version__}, {number} parties", runs[1:])
 
 
 def main():
     if sys.argv[1:2] == ["--mpyc-party"]:
-        rows = int(sys.argv.pop(2))
-        sys.argv.pop(1)
-        return mpyc_party(rows)
+        rows, count = int(sys.argv[2]), int(sys.argv[3])
+        del sys.argv[1:4]
+        return mpyc_party(rows, count)
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10**6
-    for name, needed, run in [("MPyC", ("mpyc", "numpy"), mpyc), ("spu", ("spu", "jax"), spu)]:
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    programs = [("MPyC", ("mpyc", "numpy"), lambda rows: mpyc(rows, count))]
+    if count == 2:
+        programs.append(("spu", ("spu", "jax"), spu))
+    for name, needed, run in programs:
         if all(importlib.util.find_spec(module) for module in needed):
             run(rows)
         else:
