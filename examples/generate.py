@@ -390,9 +390,12 @@ def wards(directory):
     laboratory = [[patient, diagnosis(patient, ages[patient]), f"{20 + draw(180, 'euros', patient)}.{draw(100, 'cents', patient):02}"]
                   for patient in shuffled(patients[200:], "laboratory")]
 
+    insurer = [[patient, str(40 + 3 * ages[patient] + draw(300, "paid", patient))] for patient in shuffled(patients[250:1_150], "insurer")]
+
     example = Example(directory / "crosstab")
     example.table("clinic", ["patient", "age", "ward"], clinic)
     example.table("laboratory", ["patient", "diagnosis", "cost"], laboratory)
+    example.table("insurer", ["patient", "paid"], insurer)
     found = {patient: (name, cost) for patient, name, cost in laboratory}
     joined = [(int(age), ward, *found[patient]) for patient, age, ward in clinic if patient in found]
     bins = [("<18", 0, 18), ("[18,40)", 18, 40), ("[40,65)", 40, 65), (">=65", 65, 999)]
@@ -408,7 +411,16 @@ def wards(directory):
             cents = int(sum(own) * 100)
             costs.append([ward, name, str(len(own)), f"{cents // 100}.{cents % 100:02}".rstrip("0").rstrip(".")])
     write_csv(example.directory / "expected" / "costs" / "cells.csv", costs)
+    paid = dict(insurer)
+    of_three = [(int(age), found[patient][0], int(paid[patient])) for patient, age, _ in clinic if patient in found and patient in paid]
+    sums = [["age", "diagnosis", "count", "sum"]]
+    for label, start, end in bins:
+        for name in sorted(common):
+            own = [paid for age, has, paid in of_three if start <= age < end and has == name]
+            sums.append([label, name, str(len(own)), str(sum(own))])
+    write_csv(example.directory / "expected" / "three" / "cells.csv", sums)
     example.summary = {job: {"common_keys": len(joined)} for job in ("job", "costs")}
+    example.summary["three"] = {"common_keys": len(of_three)}
     example.close()
 
 

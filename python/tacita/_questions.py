@@ -502,13 +502,14 @@ class Crosstab(Question):
     columns : str or sequence of str
         Columns whose categories are the columns of the table.
     measure : str, optional
-        ``count`` (the default), ``sum:COLUMN`` or ``mean:COLUMN``. The party with this column learns counts alone.
+        ``count`` (the default), ``sum:COLUMN`` or ``mean:COLUMN``. The party with this column learns counts alone. Among three parties it
+        is the third; two have the categories.
     reveal : str or Reveal, optional
         ``cells``; or `Cells`.
     row_id : str or sequence of str, optional
         Columns by which rows are aligned. By default they are aligned by position.
     alignment : {"hidden", "rows"}, optional
-        Whether rows with a common `row_id` are shown to both parties, or to none.
+        Whether rows with a common `row_id` are shown to both parties, or to none (among three: ``rows``, the only way).
     key : str, sequence of str, or mapping, optional
         Profiles of the columns in `row_id`: see `Intersect`.
     bins : mapping of str to sequence of float, optional

@@ -46,6 +46,19 @@ def test_open_cells_are_those_of_pandas() -> None:
     check(answers["lab"].to_pandas(), joined, 7)
 
 
+def test_a_third_party_has_the_measure() -> None:
+    given = tables()
+    joined = given["clinic"].merge(given["lab"], on="id")
+    given["insurer"] = given["lab"][["id", "cost"]].sample(frac=1, random_state=1)
+    given["lab"] = given["lab"].drop(columns="cost")
+    question = tacita.Crosstab(**QUESTION, measure="mean:cost", row_id="id", reveal=tacita.Cells(to=["lab", "insurer"]))
+    answers = tacita.local(given).ask(question)
+    cells = check(answers["lab"].to_pandas(), joined, 5)
+    assert answers["lab"].value == {"cells": cells, "closed": 12 - cells} and cells > 0
+    assert check(answers["insurer"].to_pandas(), joined, 5) == cells
+    assert "sum" in answers["lab"].to_pandas().columns and "sum" not in answers["insurer"].to_pandas().columns
+
+
 @pytest.mark.parametrize("alignment", ["rows", "hidden"])
 def test_rows_by_id(alignment: str) -> None:
     given = tables()

@@ -1,6 +1,7 @@
 //! Intersections among three and more parties, by whole processes: against results that were computed without the
 //! program; in every order of starting; and who is named when one of them fails.
 
+mod crosstab;
 mod disk;
 mod dot;
 mod multisets;

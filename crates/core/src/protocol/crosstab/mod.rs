@@ -1,4 +1,5 @@
-//! Cross tables: two parties hold shares of the counts of a table's cells, and open those that tell of enough rows.
+//! Cross tables: two parties (or [several](mesh)) hold shares of the counts of a table's cells, and open those that
+//! tell of enough rows.
 //!
 //! The table has a row for each category of the first party, and a column for each of the second. A count is the scalar
 //! product of two columns that say which rows are of a category ([`dot`](super::dot)). Each party may know its own
@@ -18,6 +19,7 @@
 //! together would tell that. Semi-honest parties.
 
 mod closing;
+pub mod mesh;
 mod params;
 
 pub use closing::closing;

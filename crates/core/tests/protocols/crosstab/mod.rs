@@ -2,6 +2,7 @@
 
 mod determined;
 mod hostile;
+mod mesh;
 mod plain;
 mod results;
 mod views;

@@ -17,10 +17,10 @@ use crate::base::text;
 use crate::jobs::aligned::cost::{alignment_cost, most_rows};
 
 /// Categories of each party that a plan assumes.
-const ASSUMED: usize = 10;
+pub(super) const ASSUMED: usize = 10;
 
 /// CPU seconds of each party for a product of shared bits.
-const GATE: f64 = 0.2e-6;
+pub(super) const GATE: f64 = 0.2e-6;
 
 /// Assumption of a plan, as it says it.
 const ASSUMPTION: &str =

@@ -8,12 +8,12 @@ use tacita_core::{Level, Result, Security};
 
 use super::load::CrosstabInput;
 use super::spec::{Crosstab, CrosstabJob};
-use super::{cost, learned, noise, product};
+use super::{cost, learned, mesh, noise, product};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad};
 use crate::agreement::{
     Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec,
-    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source,
+    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::dot::methods::{lattice, ot};
 use crate::jobs::{ParseJob, aligned};
@@ -61,7 +61,7 @@ static INFO: JobInfo = JobInfo {
     reveals: &["cells"],
     columns_from: "rows, columns, measure, row_id or key.columns",
     beside: &[],
-    most_parties: 2,
+    most_parties: mesh::PARTIES,
     served: None,
 };
 
@@ -83,8 +83,12 @@ impl Job for Crosstab {
         &INFO
     }
 
-    fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
-        Self::all_protocols()
+    fn topology<'a>(&self, spec: &'a JobSpec) -> Topology<'a> {
+        if mesh::is_of(spec) { Topology::Mesh } else { Topology::Pair }
+    }
+
+    fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
+        if mesh::is_of(spec) { vec![ot::PROTOCOL] } else { Self::all_protocols() }
     }
 
     fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
@@ -94,6 +98,10 @@ impl Job for Crosstab {
     fn has(&self, key: CommonKey) -> bool {
         use CommonKey::{Alignment, Key, MinCell, Noise, PadTo, Scale};
         matches!(key, Alignment | Key | Scale | PadTo | MinCell | Noise)
+    }
+
+    fn check_parties(&self, spec: &JobSpec) -> Result<()> {
+        if mesh::is_of(spec) { mesh::check(&self.of(spec)) } else { Ok(()) }
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -116,7 +124,7 @@ impl Job for Crosstab {
         aligned::spec::check_alignment(spec, self.row_id.as_ref())
     }
 
-    /// Both hear which cells close.
+    /// Every party hears which cells close.
     fn tells_all(&self, spec: &JobSpec) -> bool {
         self.of(spec).min_cell() > 0
     }
@@ -161,12 +169,15 @@ impl Job for Crosstab {
     }
 
     fn choose(&self, spec: &JobSpec, sizes: &BTreeMap<String, Sizes>, network: Network) -> Result<Choice> {
-        product::choose(&self.of(spec), sizes, network)
+        let job = self.of(spec);
+        if mesh::is_of(spec) { mesh::choose(&job, sizes, network) } else { product::choose(&job, sizes, network) }
     }
 
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool {
         let made = match (chosen.protocol, chosen.or, chosen.extension) {
             (_, _, Some(Extension::Silent)) => false,
+            (ot::PROTOCOL, None, Some(_)) if mesh::is_of(spec) => true,
+            _ if mesh::is_of(spec) => false,
             (ot::PROTOCOL, None, Some(_)) if spec.noise.is_some() => true,
             _ if spec.noise.is_some() => false,
             (ot::PROTOCOL, None, Some(_)) => spec.protocol == ot::PROTOCOL,
@@ -179,6 +190,9 @@ impl Job for Crosstab {
     }
 
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
+        if mesh::is_of(spec) {
+            return mesh::memory(&self.of(spec), me, sizes);
+        }
         self.of(spec).memory(me, chosen, &sizes[me], &sizes[spec.peer_of(me)])
     }
 
@@ -189,7 +203,11 @@ impl Job for Crosstab {
         sizes: &BTreeMap<String, Sizes>,
         machine: &Calibration,
     ) -> Result<Cost> {
-        cost::crosstab_cost(chosen, &self.of(spec), sizes, machine)
+        let job = self.of(spec);
+        if mesh::is_of(spec) {
+            return mesh::cost(chosen, &job, sizes, machine);
+        }
+        cost::crosstab_cost(chosen, &job, sizes, machine)
     }
 
     fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {

@@ -1,13 +1,16 @@
 //! Plain sentences on who learns what in a cross table: `docs/protocols/crosstab.md` says why.
 
-use super::noise;
 use super::spec::CrosstabJob;
+use super::{mesh, noise};
 use crate::agreement::{Disclosure, KnownSizes};
 use crate::base::text::counted;
 use crate::jobs::aligned::learned::{of_rows, rows_at_a_glance};
 
 /// Returns what `party` learns in a cross table.
 pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<String> {
+    if mesh::is_of(job) {
+        return mesh::learned(job, party, known);
+    }
     let (peer, least) = (job.peer_of(party), job.min_cell());
     let enough = counted(least, "row");
     let mut learned = Vec::new();
@@ -85,6 +88,9 @@ pub(super) fn crosstab(job: &CrosstabJob<'_>, party: &str, known: KnownSizes<'_>
 
 /// Returns the summary of who learns what, one entry for each result.
 pub(super) fn at_a_glance(job: &CrosstabJob<'_>) -> Vec<Disclosure> {
+    if mesh::is_of(job) {
+        return mesh::at_a_glance(job);
+    }
     let noise = if job.noise.is_some() { ", with noise" } else { "" };
     let open = match job.min_cell() {
         0 => format!("the count of each cell{noise}"),

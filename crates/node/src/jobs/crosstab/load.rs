@@ -123,8 +123,8 @@ fn owned(job: &CrosstabJob<'_>, me: &str, table: &Table) -> Result<Vec<Owned>> {
     }
     let owned = used.iter().map(|name| match (mapped(name), has(name)) {
         (true, _) => Owned::Mapped,
-        // A column that the job file maps for the peer alone is not read here.
-        (_, true) if !maps(job.peer_of(me), name) => Owned::Named,
+        // A column that the job file maps for others alone is not read here.
+        (_, true) if !job.others(me).iter().any(|other| maps(other, name)) => Owned::Named,
         _ => Owned::No,
     });
     let owned: Vec<Owned> = owned.collect();

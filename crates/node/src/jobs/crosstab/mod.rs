@@ -5,6 +5,7 @@ mod cost;
 mod job;
 mod learned;
 mod load;
+mod mesh;
 mod noise;
 mod output;
 mod page;
@@ -18,11 +19,14 @@ use std::sync::Arc;
 use tacita_core::Result;
 use tacita_core::channel::Channel;
 
-use crate::agreement::{Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, RunResult, Sizes};
+use crate::agreement::{
+    Chosen, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Peers, Protocol, RunResult, Sizes,
+};
 use crate::jobs::aligned;
 use crate::table::RowCounts;
 
 use load::CrosstabInput;
+use output::CrossTable;
 use page::ForReaders;
 pub use spec::{CellMeasure, Crosstab, CrosstabJob};
 
@@ -56,21 +60,21 @@ impl PartyInput for CrosstabInput {
     }
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
+        let own = self.own.clone();
+        if let Peers::Mesh { agreed, .. } = &run.peers {
+            let (job, me, agreed) = (&CrosstabJob { spec: run.job, own: &own }, run.me, *agreed);
+            let mesh::Found { common, categories, table } = mesh::run(job, self, run)?;
+            let known = KnownSizes { common: Some(common as u64), all: Some(&agreed.sizes), ..KnownSizes::default() };
+            let learned = learned::crosstab(job, me, known);
+            return result(&own, agreed.chosen.protocol, learned, common, table).with("categories", categories);
+        }
         let PairContext { job, me, agreed, allowed, secret, channel, rng } = run.pair()?;
         let noise = self.noise.take();
-        let own = self.own.clone();
         let job = &CrosstabJob { spec: job, own: &own };
         let found = run::run(job, me, (self, noise), agreed, (allowed, secret), channel, rng)?;
         let known = KnownSizes { common: Some(found.common as u64), ..KnownSizes::of(agreed) };
         let learned = learned::crosstab(job, me, known);
-        let table = found.table.map(Arc::new);
-        let page = table.clone().map(|table| Box::new(ForReaders { own: own.clone(), table }) as _);
-        let common = own.row_id.is_some().then_some(found.common);
-        let result = RunResult {
-            page,
-            common,
-            ..RunResult::new(agreed.chosen.protocol, learned, move || Ok(output::answer(table)))
-        };
+        let result = result(&own, agreed.chosen.protocol, learned, found.common, found.table);
         let result = match noise::report(job)? {
             Some(noise) => result.with("noise", noise)?,
             None => result,
@@ -78,4 +82,18 @@ impl PartyInput for CrosstabInput {
         let [mine, theirs] = found.categories;
         result.with("categories", std::collections::BTreeMap::from([(me, mine), (job.peer_of(me), theirs)]))
     }
+}
+
+/// The result of a run with so many common rows, and what was learned.
+fn result(
+    own: &Crosstab,
+    protocol: Protocol,
+    learned: Vec<String>,
+    common: usize,
+    table: Option<CrossTable>,
+) -> RunResult {
+    let table = table.map(Arc::new);
+    let page = table.clone().map(|table| Box::new(ForReaders { own: own.clone(), table }) as _);
+    let common = own.row_id.is_some().then_some(common);
+    RunResult { page, common, ..RunResult::new(protocol, learned, move || Ok(output::answer(table))) }
 }

@@ -21,7 +21,7 @@ use crate::jobs::dot::side;
 use crate::jobs::noise::{DrawnNoise, added};
 
 /// Advice where memory does not suffice.
-const FEWER: &str = "put numbers into bins, or name fewer columns";
+pub(super) const FEWER: &str = "put numbers into bins, or name fewer columns";
 
 /// Result of a run for a party.
 pub(super) struct Found {
@@ -249,7 +249,7 @@ impl Work<'_> {
 }
 
 /// The measure's numbers in the order of the rows that are counted.
-fn numbers(measure: &Columns, rows: &AlignedRows, table_rows: usize) -> Zeroizing<Vec<i64>> {
+pub(super) fn numbers(measure: &Columns, rows: &AlignedRows, table_rows: usize) -> Zeroizing<Vec<i64>> {
     let mut numbers = Zeroizing::new(vec![0; rows.rows()]);
     for row in 0..table_rows {
         if let Some(place) = rows.place(row as u32) {

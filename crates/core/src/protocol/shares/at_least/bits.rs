@@ -24,7 +24,7 @@ const CHUNK: usize = 1 << 19;
 /// Bits, each the exclusive or of what both parties hold; or, of one who holds all, the bits themselves. Secret:
 /// zeroized when dropped, never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SharedBits(Zeroizing<Vec<u8>>);
+pub struct SharedBits(pub(super) Zeroizing<Vec<u8>>);
 
 impl SharedBits {
     /// Returns the number of bits.
@@ -67,7 +67,7 @@ impl SharedBits {
         SharedBits(Zeroizing::new((0..plane.len()).map(|place| plane.bit(0, place) as u8).collect()))
     }
 
-    fn to_plane(&self, range: std::ops::Range<usize>) -> Planes {
+    pub(crate) fn to_plane(&self, range: std::ops::Range<usize>) -> Planes {
         let mut plane = Planes::zeros(1, range.len());
         self.0[range].iter().enumerate().for_each(|(place, &bit)| plane.put(0, place, bit.into()));
         plane

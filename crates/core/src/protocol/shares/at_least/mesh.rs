@@ -14,13 +14,14 @@ use std::ops::Range;
 
 use zeroize::Zeroizing;
 
+use super::bits::{BitGates, SharedBits};
 use super::params::Params;
 use super::planes::Planes;
 use super::tree::open;
 use crate::channel::{Channel, each};
 use crate::error::{Error, Result};
 use crate::primitive::ot::additive::{self, Sharing};
-use crate::primitive::ot::{Choices, messages};
+use crate::primitive::ot::{Choices, messages, softspoken};
 use crate::protocol::dot::{Modulus, Shares};
 use crate::protocol::mesh::ots::{LinkOts, form, frame, role};
 use crate::protocol::mesh::{MeshEnd, MeshOts};
@@ -29,6 +30,9 @@ use crate::role::Role;
 
 /// Numbers that are compared at once, so that memory does not grow with how many there are.
 const NUMBERS: usize = 1 << 14;
+
+/// Products of bits that are made at once in a layer of gates.
+const GATES: usize = 1 << 18;
 
 /// Agreed public values of a comparison among many.
 #[derive(Debug, Clone)]
@@ -69,26 +73,43 @@ impl MeshComparison {
     ///
     /// Errors: a channel fails, or a peer breaks the protocol; [`Error::Internal`] for shares that do not fit.
     pub fn run(&self, shares: &Shares, ots: &mut MeshOts, channels: &mut [Channel]) -> Result<Vec<bool>> {
+        Ok(self.answers(shares, true, ots, channels)?.bits().collect())
+    }
+
+    /// The same, but that the answers stay shared by their parties.
+    pub(crate) fn shared(&self, shares: &Shares, ots: &mut MeshOts, channels: &mut [Channel]) -> Result<SharedBits> {
+        self.answers(shares, false, ots, channels)
+    }
+
+    /// The answers, opened or as shares.
+    fn answers(
+        &self,
+        shares: &Shares,
+        opened: bool,
+        ots: &mut MeshOts,
+        channels: &mut [Channel],
+    ) -> Result<SharedBits> {
         let own = self.of_party(ots.me());
         let params = Params::new(own.len(), self.modulus, self.bound, self.threshold)?;
         if shares.len() != own.len() || shares.modulus() != self.modulus {
             return Err(Error::Internal("at_least: shares of other numbers than were agreed on".into()));
         }
-        if let Some(answers) = params.known() {
-            return Ok(answers);
+        if let Some(known) = params.known() {
+            let has = |number: &usize| opened || self.parties[*number][0] == ots.me();
+            return Ok(known.into_iter().zip(&own).map(|(answer, number)| answer && has(number)).collect());
         }
-        let mut answers = vec![false; own.len()];
+        let mut answers = SharedBits(Zeroizing::new(vec![0; own.len()]));
         for batch in self.batches() {
             let mine: Vec<usize> = batch.numbers.iter().filter_map(|number| own.binary_search(number).ok()).collect();
             let residues: Zeroizing<Vec<u128>> =
                 Zeroizing::new(mine.iter().map(|&place| shares.residues()[place]).collect());
             let parties: Vec<&[usize]> = mine.iter().map(|&place| &self.parties[own[place]][..]).collect();
-            let reached = Circuit { bits: params.bits() as usize, parties: &parties, ots, channels }.at_least(
-                batch.parties,
-                &residues,
-                self.threshold,
-            )?;
-            mine.into_iter().zip(reached).for_each(|(place, reached)| answers[place] = reached);
+            let mut circuit = Circuit { bits: params.bits() as usize, parties: &parties, ots, channels };
+            let mut reached = circuit.at_least(batch.parties, &residues, self.threshold)?;
+            if opened {
+                reached = circuit.open(&reached)?;
+            }
+            mine.into_iter().zip(reached.iter()).for_each(|(place, reached)| answers.0[place] = *reached);
         }
         Ok(answers)
     }
@@ -125,10 +146,7 @@ impl MeshComparison {
                 continue;
             }
             for products in layers(batch.parties, params.bits() as usize) {
-                for piece in messages::chunks(2 * products * numbers, messages::CHUNK) {
-                    bytes += form.bytes_sent_by(role, piece.len());
-                    bytes += if role == Role::Sender { frame(piece.len().div_ceil(8)) } else { 0 };
-                }
+                bytes += product_bytes(products * numbers, role, &form);
             }
             bytes += frame(Planes::plane_bytes(numbers));
         }
@@ -170,6 +188,49 @@ fn layers(parties: usize, bits: usize) -> Vec<usize> {
     layers
 }
 
+/// Bytes that an end of a link sends for so many products of shared bits in one layer, frames' headers included.
+fn product_bytes(products: usize, role: Role, form: &softspoken::Params) -> u64 {
+    let of = |piece: Range<usize>| {
+        let messages = if role == Role::Sender { frame(piece.len().div_ceil(8)) } else { 0 };
+        form.bytes_sent_by(role, piece.len()) + messages
+    };
+    messages::chunks(2 * products, messages::CHUNK).map(of).sum()
+}
+
+/// Gates over bits that some parties of a mesh share. The others take no part.
+pub(crate) struct MeshGates<'a> {
+    /// Places of these parties, ascending.
+    pub(crate) parties: &'a [usize],
+    pub(crate) ots: &'a mut MeshOts,
+    pub(crate) channels: &'a mut [Channel],
+}
+
+impl BitGates for MeshGates<'_> {
+    fn not(&self, bits: &SharedBits) -> SharedBits {
+        bits.bits().map(|bit| bit ^ (self.parties[0] == self.ots.me())).collect()
+    }
+
+    fn and(&mut self, x: &SharedBits, y: &SharedBits) -> Result<SharedBits> {
+        debug_assert_eq!(x.len(), y.len());
+        let mut parts = Vec::new();
+        for range in messages::chunks(x.len(), GATES) {
+            let parties = vec![self.parties; range.len()];
+            let mut circuit = Circuit { bits: 0, parties: &parties, ots: self.ots, channels: self.channels };
+            let [x, y] = [x, y].map(|bits| Zeroizing::new(bits.0[range.clone()].to_vec()));
+            parts.extend(circuit.multiply(vec![(x, y)])?.into_iter().map(SharedBits));
+        }
+        Ok(SharedBits::joined(&parts))
+    }
+}
+
+impl MeshGates<'_> {
+    /// Bytes that a party of the bits sends to another in a layer of so many products.
+    pub(crate) fn layer_bytes(products: usize, k: usize, me: usize, peer: usize) -> Result<u64> {
+        let form = form(k)?;
+        Ok(messages::chunks(products, GATES).map(|range| product_bytes(range.len(), role(me, peer), &form)).sum())
+    }
+}
+
 /// One batch of numbers, as one party works on it.
 struct Circuit<'a> {
     bits: usize,
@@ -187,8 +248,8 @@ struct Carry {
 }
 
 impl Circuit<'_> {
-    /// Whether each number, of `parties` parties, is at least `threshold`.
-    fn at_least(mut self, parties: usize, shares: &[u128], threshold: u128) -> Result<Vec<bool>> {
+    /// Shares of whether each number, of `parties` parties, is at least `threshold`.
+    fn at_least(&mut self, parties: usize, shares: &[u128], threshold: u128) -> Result<Wire> {
         let mut summands: Vec<Vec<Wire>> = (0..parties).map(|place| self.inputs(place, shares, threshold)).collect();
         while summands.len() > 2 {
             summands = self.three_to_two(summands)?;
@@ -202,7 +263,7 @@ impl Circuit<'_> {
         // The complement of the sign: the first party of a number has the one that is added.
         let me = self.ots.me();
         answers.iter_mut().zip(self.parties).for_each(|(answer, parties)| *answer ^= u8::from(parties[0] == me));
-        self.open(&answers)
+        Ok(answers)
     }
 
     /// Shares of the bits of the share that the party at this place among those of each number has.
@@ -307,7 +368,7 @@ impl Circuit<'_> {
     }
 
     /// Tells shares of answers, and adds up those of all.
-    fn open(self, answers: &Wire) -> Result<Vec<bool>> {
+    fn open(&mut self, answers: &Wire) -> Result<Wire> {
         let common = self.common();
         let told = each(self.channels, common.iter().collect(), |numbers: &Vec<usize>, channel| {
             if numbers.is_empty() {
@@ -319,13 +380,13 @@ impl Circuit<'_> {
             theirs.add(&own);
             Ok(Some(theirs))
         })?;
-        let mut sums = answers.to_vec();
+        let mut sums = Zeroizing::new(answers.to_vec());
         for (numbers, told) in common.iter().zip(&told) {
             if let Some(told) = told {
                 numbers.iter().enumerate().for_each(|(place, number)| sums[*number] ^= told.bit(0, place) as u8);
             }
         }
-        Ok(sums.into_iter().map(|sum| sum == 1).collect())
+        Ok(sums)
     }
 
     /// For each link the own numbers that the peer has a share of, too.

@@ -27,14 +27,15 @@ mod planes;
 mod tree;
 
 pub use mesh::MeshComparison;
+pub(crate) use mesh::MeshGates;
 pub use params::{K, Params};
+pub(crate) use planes::Planes;
 
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
 use bits::{BitParty, First, Second, SharedBits};
 use circuit::Circuit;
-use planes::Planes;
 
 use crate::channel::Channel;
 use crate::error::Result;

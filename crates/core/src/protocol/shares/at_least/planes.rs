@@ -46,7 +46,7 @@ impl Planes {
     }
 
     /// Adds (exclusive or) as many others.
-    pub(super) fn add(&mut self, others: &Planes) {
+    pub(crate) fn add(&mut self, others: &Planes) {
         self.words.iter_mut().zip(&others.words).for_each(|(word, other)| *word ^= other);
     }
 
@@ -83,7 +83,7 @@ impl Planes {
     }
 
     /// Encodes all planes, one after the other, each in whole bytes, the lowest bit first.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.words.len() * WORD / 8);
         for plane in self.words.chunks(self.stride.max(1)) {
             let start = bytes.len();
@@ -94,7 +94,7 @@ impl Planes {
     }
 
     /// The other way, for as many bytes as there are due; `None` if a bit beyond the last of a plane is set.
-    pub(super) fn from_bytes(count: usize, length: usize, bytes: &[u8]) -> Option<Planes> {
+    pub(crate) fn from_bytes(count: usize, length: usize, bytes: &[u8]) -> Option<Planes> {
         let mut planes = Planes::zeros(count, length);
         if length == 0 {
             return Some(planes);

@@ -29,6 +29,8 @@ pub struct Factor {
 pub struct MeshProducts {
     rows: usize,
     integers: Integers,
+    /// Integers of a party whose are others.
+    other_integers: BTreeMap<usize, Integers>,
     modulus: Modulus,
     parties: Vec<Vec<usize>>,
     nodes: Vec<Node>,
@@ -110,12 +112,19 @@ impl MeshProducts {
         let held = nodes.iter().filter(|node| node.inner && node.depth > 1).count();
         let block = HELD_SHARES.checked_div(held).map_or(rows, |share| share.max(MIN_BLOCK_ROWS) / 128 * 128);
         let parties = products.iter().map(|product| product.iter().map(|factor| factor.party).collect()).collect();
-        let plan = MeshProducts { rows, integers, modulus, parties, nodes, leaves, block: block.clamp(1, rows.max(1)) };
+        let (block, other_integers) = (block.clamp(1, rows.max(1)), BTreeMap::new());
+        let plan = MeshProducts { rows, integers, other_integers, modulus, parties, nodes, leaves, block };
         let most = plan.most_words();
         if most * packing::bytes(1, modulus.bits()) > crate::channel::MAX_PAYLOAD_BYTES {
             return Err(Error::Input(format!("{most} products of one column do not fit a message: ask for fewer")));
         }
         Ok(plan)
+    }
+
+    /// The same, but that the columns of one party hold other integers.
+    pub fn with_integers_of(mut self, party: usize, integers: Integers) -> MeshProducts {
+        self.other_integers.insert(party, integers);
+        self
     }
 
     /// The same in blocks of so many rows, so that tests see several of them.
@@ -129,9 +138,15 @@ impl MeshProducts {
         self.rows
     }
 
-    /// Returns the range of the integers.
-    pub fn integers(&self) -> Integers {
-        self.integers
+    /// Returns the range of a party's integers.
+    pub fn integers_of(&self, party: usize) -> Integers {
+        self.other_integers.get(&party).copied().unwrap_or(self.integers)
+    }
+
+    /// The longest of the parties' integers.
+    pub(super) fn widest(&self) -> Integers {
+        let all = self.other_integers.values().chain([&self.integers]);
+        all.copied().max_by_key(|integers| integers.bits()).unwrap_or(self.integers)
     }
 
     /// Returns the modulus of the sum of shares.
@@ -193,9 +208,14 @@ impl MeshProducts {
         columns.into_iter().map(|(column, nodes)| Transfer { column, nodes }).collect()
     }
 
-    /// Pieces of transfers in a block of so many rows: the highest bit of a column first.
-    pub(super) fn pieces<'t>(&self, transfers: &'t [Transfer], rows: usize) -> impl Iterator<Item = Piece<'t>> {
-        let (integers, modulus) = (self.integers, self.modulus);
+    /// Pieces of transfers to a chooser in a block of so many rows: the highest bit of a column first.
+    pub(super) fn pieces<'t>(
+        &self,
+        transfers: &'t [Transfer],
+        chooser: usize,
+        rows: usize,
+    ) -> impl Iterator<Item = Piece<'t>> {
+        let (integers, modulus) = (self.integers_of(chooser), self.modulus);
         transfers.iter().flat_map(move |transfer| {
             let chunk = messages::rows_per_message(transfer.nodes.len(), modulus.bits());
             (0..integers.bits())
@@ -226,7 +246,7 @@ impl MeshProducts {
         for depth in 2..=self.depth() {
             let transfers = self.transfers(depth, me.min(peer), me.max(peer));
             for block in self.blocks() {
-                for piece in self.pieces(&transfers, block.len()) {
+                for piece in self.pieces(&transfers, me.max(peer), block.len()) {
                     bytes += form.bytes_sent_by(role, piece.rows.len());
                     bytes += if role == Role::Sender { frame(self.message_bytes(&piece)) } else { 0 };
                 }
@@ -245,7 +265,7 @@ impl MeshProducts {
     /// Number of transfers between two parties.
     pub fn transfers_between(&self, one: usize, other: usize) -> u64 {
         let columns = (2..=self.depth()).map(|depth| self.transfers(depth, one.min(other), one.max(other)).len());
-        columns.sum::<usize>() as u64 * self.rows as u64 * u64::from(self.integers.bits())
+        columns.sum::<usize>() as u64 * self.rows as u64 * u64::from(self.integers_of(one.max(other)).bits())
     }
 
     /// Message flights in sequence of a party, at most: the setup of transfers, and two for each step.

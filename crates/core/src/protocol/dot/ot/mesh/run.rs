@@ -21,11 +21,11 @@ use crate::protocol::mesh::{MeshEnd, MeshOts};
 pub fn run(columns: &Columns, plan: &MeshProducts, ots: &mut MeshOts, channels: &mut [Channel]) -> Result<Shares> {
     let own = plan.nodes().iter().filter(|node| node.factor.party == ots.me());
     let most = own.map(|node| node.factor.column as usize + 1).max().unwrap_or(0);
-    if (columns.integers(), columns.rows()) != (plan.integers(), plan.rows()) || columns.count() < most {
+    if (columns.integers(), columns.rows()) != (plan.integers_of(ots.me()), plan.rows()) || columns.count() < most {
         return Err(Error::Internal("mesh: columns of another shape than was agreed on".into()));
     }
     let batch = ots.next_batch();
-    let sums = match AnyRing::of(plan.modulus(), plan.integers()) {
+    let sums = match AnyRing::of(plan.modulus(), plan.widest()) {
         AnyRing::Narrow(ring) => multiply(ring, columns, plan, batch, ots, channels)?,
         AnyRing::Wide(ring) => multiply(ring, columns, plan, batch, ots, channels)?,
         AnyRing::Residues(ring) => multiply(ring, columns, plan, batch, ots, channels)?,
@@ -90,8 +90,8 @@ fn multiply<R: Ring>(
                 .collect();
             let shares = &held;
             let made = each(channels, states, |(link, expander, index, transfers), channel| {
-                let (transfers, rows) = (&transfers[..], block.len());
-                let mut step = Step { plan, ring, expander, transfers, rows, index };
+                let (transfers, rows, chooser) = (&transfers[..], block.len(), me.max(link.peer));
+                let mut step = Step { plan, ring, expander, transfers, chooser, rows, index };
                 let made = step_of(&mut step, link, columns, block.start, shares, channel)?;
                 let nodes = transfers.iter().flat_map(|transfer| transfer.nodes.iter().copied());
                 Ok((step.index, nodes.zip(made).collect::<Vec<_>>()))

@@ -7,9 +7,9 @@ use crate::channel::Channel;
 use crate::error::Result;
 use crate::primitive::ot::messages::{self, Piece as _};
 use crate::primitive::ot::{MESSAGES, RandomOtReceiver, RandomOtSender};
-use crate::protocol::dot::Columns;
 use crate::protocol::dot::ot::ring::Ring;
 use crate::protocol::dot::ot::words::{Expander, Factors, RowShares, Work};
+use crate::protocol::dot::{Columns, Integers};
 
 /// A party's shares of a node in a block: of each row, or the one of their sum.
 pub(super) type NodeShares<W> = Zeroizing<Vec<W>>;
@@ -47,6 +47,8 @@ pub(super) struct Step<'a, R> {
     pub(super) ring: R,
     pub(super) expander: &'a Expander,
     pub(super) transfers: &'a [Transfer],
+    /// Place of the party that chooses.
+    pub(super) chooser: usize,
     /// Rows of the block.
     pub(super) rows: usize,
     /// Number of the next transfer of the batch.
@@ -68,7 +70,7 @@ impl<R: Ring> Step<'_, R> {
         let progress = channel.progress().clone();
         let mut sums = Growing::of(self);
         let (plan, transfers) = (self.plan, self.transfers);
-        messages::send(ot, plan.pieces(transfers, self.rows), channel, |piece, pairs| {
+        messages::send(ot, plan.pieces(transfers, self.chooser, self.rows), channel, |piece, pairs| {
             let factors = held(piece.transfer);
             let mut message = vec![0; plan.message_bytes(&piece)];
             let work = self.work(&piece);
@@ -98,7 +100,7 @@ impl<R: Ring> Step<'_, R> {
             columns.plane(piece.transfer.column as usize, piece.bit, rows)
         };
         let bytes = |piece: &Piece<'_>| plan.message_bytes(piece);
-        let pieces = plan.pieces(transfers, self.rows);
+        let pieces = plan.pieces(transfers, self.chooser, self.rows);
         messages::receive(ot, pieces, choices, bytes, channel, |piece, choices, blocks, message, channel| {
             let work = self.work(&piece);
             let right =
@@ -125,6 +127,8 @@ struct Growing<W: zeroize::Zeroize> {
     /// Place of the transfer's first node, and the transfer that it belongs to.
     first: usize,
     column: Option<(u32, usize)>,
+    /// Integers of the party that chooses.
+    integers: Integers,
 }
 
 impl<W: Copy + Default + zeroize::Zeroize> Growing<W> {
@@ -132,7 +136,7 @@ impl<W: Copy + Default + zeroize::Zeroize> Growing<W> {
         let nodes = step.transfers.iter().flat_map(|transfer| &transfer.nodes);
         let length = |node: &usize| if step.plan.nodes()[*node].inner { step.rows } else { 1 };
         let shares = nodes.map(|node| Zeroizing::new(vec![W::default(); length(node)])).collect();
-        Growing { shares, first: 0, column: None }
+        Growing { shares, first: 0, column: None, integers: step.plan.integers_of(step.chooser) }
     }
 
     /// Adds a piece, which `work` makes: what there is counts twice for each lower bit, and the highest is negative for
@@ -153,7 +157,7 @@ impl<W: Copy + Default + zeroize::Zeroize> Growing<W> {
         self.column = Some((piece.transfer.column, nodes.len()));
         let shares = &mut self.shares[self.first..][..nodes.len()];
         let inner = |node: &usize| plan.nodes()[*node].inner;
-        if piece.bit + 1 < plan.integers().bits() {
+        if piece.bit + 1 < self.integers.bits() {
             for (shares, node) in shares.iter_mut().zip(nodes) {
                 let doubled = if inner(node) { piece.rows.clone() } else { 0..usize::from(piece.rows.start == 0) };
                 shares[doubled].iter_mut().for_each(|share| *share = ring.add(*share, *share));
@@ -163,7 +167,7 @@ impl<W: Copy + Default + zeroize::Zeroize> Growing<W> {
         let rows =
             rows.map(|(shares, node)| inner(node).then_some(&mut shares[..]).map(|all| &mut all[piece.rows.clone()]));
         let Some(sums) = work(rows.collect()) else { return false };
-        let negative = plan.integers().weight(piece.bit) < 0;
+        let negative = self.integers.weight(piece.bit) < 0;
         for ((shares, node), sum) in shares.iter_mut().zip(nodes).zip(sums.iter()) {
             if !inner(node) {
                 shares[0] = if negative { ring.subtract(shares[0], *sum) } else { ring.add(shares[0], *sum) };
