@@ -7,7 +7,7 @@ use tacita_core::protocol::intersect::ecdh::prepared::PreparedSender;
 
 fuzz_target!(|content: &[u8]| {
     let _ = PreparedSender::from_bytes(content);
-    let mut bytes = b"TACITAP1".to_vec();
+    let mut bytes = b"TACITAP3".to_vec();
     bytes.extend_from_slice(content);
     let checksum = blake3::hash(&bytes);
     bytes.extend_from_slice(checksum.as_bytes());

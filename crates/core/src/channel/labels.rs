@@ -42,6 +42,8 @@ labels! {
         BLINDED = 1, "blinded";
         /// Sender to receiver: evaluated elements.
         EVALUATED = 2, "evaluated";
+        /// Sender to receiver, before the blinded elements: the key's public part.
+        PUBLIC_KEY = 9, "public key";
         /// Receiver to sender: how many entries matched.
         COUNT = 5, "count", answers;
     }

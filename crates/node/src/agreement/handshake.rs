@@ -20,7 +20,7 @@ use crate::base::text::json;
 use crate::base::text::shown;
 
 /// Version of everything that travels. Parties with different ones do not talk.
-pub const WIRE_VERSION: u32 = 4;
+pub const WIRE_VERSION: u32 = 5;
 
 /// Purposes of the values with which the parties confirm the session, by their place in the job file.
 const CONFIRMATIONS: [&str; 2] = ["confirm first", "confirm second"];

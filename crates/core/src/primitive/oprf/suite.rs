@@ -31,6 +31,13 @@ pub(super) enum Scalars {
     P521(Vec<<P521 as ScalarField>::Scalar>),
 }
 
+/// A key's public part, made ready to be multiplied often.
+pub(super) enum PublicKey {
+    Ristretto255(<Ristretto255 as Group>::Base),
+    P384(<P384 as Group>::Base),
+    P521(<P521 as Group>::Base),
+}
+
 /// Runs `$work` with `$scalars` and their `$group`.
 macro_rules! with {
     ($any:expr, |$group:ident, $scalars:ident| $work:expr) => {
@@ -148,6 +155,18 @@ impl Suite {
         Some(map!(self.none(), |group, _none| vec![group.decode_scalar(bytes)?]))
     }
 
+    /// The public part that `bytes` canonically encode: one element other than the identity.
+    pub(super) fn decode_public_key(self, bytes: &[u8]) -> std::result::Result<PublicKey, DecodeError> {
+        if bytes.len() != self.element_bytes() {
+            return Err(DecodeError::Length);
+        }
+        Ok(match self {
+            Suite::Ristretto255 => PublicKey::Ristretto255(decode_base(&Ristretto255, bytes)?),
+            Suite::P384 => PublicKey::P384(decode_base(&P384::new(), bytes)?),
+            Suite::P521 => PublicKey::P521(decode_base(&P521::new(), bytes)?),
+        })
+    }
+
     /// The last step of `Finalize` and `Evaluate` (section 3.3.1).
     pub(super) fn finalize<I: AsRef<[u8]> + Sync>(self, inputs: &[I], elements: &[u8]) -> Outputs {
         match self {
@@ -217,6 +236,40 @@ impl Scalars {
     pub(super) fn times_elements(&self, elements: &[u8]) -> std::result::Result<Vec<u8>, DecodeError> {
         with!(self, |group, scalars| Ok(times(group, scalars, &group.decode(elements)?)))
     }
+
+    /// The encoding of each scalar times the generator.
+    pub(super) fn times_generator(&self) -> Vec<u8> {
+        with!(self, |group, scalars| group.encode(&group.multiply_generator(scalars)))
+    }
+
+    /// The encoding of the element of each input plus its scalar times the generator. Fails if one is the identity.
+    pub(super) fn plus_hashes(&self, inputs: &[&[u8]]) -> Result<Vec<u8>> {
+        with!(self, |group, scalars| {
+            let points = Zeroizing::new(self.suite().points(group, inputs)?);
+            let sums = group.add(&points, &group.multiply_generator(scalars));
+            if group.any_identity(&sums) {
+                return Err(Error::Internal("a blinded element is the identity".into()));
+            }
+            Ok(group.encode(&sums))
+        })
+    }
+
+    /// The encoding of each encoded element minus its scalar times the public key, which must be of this suite.
+    pub(super) fn times_key_off(&self, key: &PublicKey, elements: &[u8]) -> std::result::Result<Vec<u8>, DecodeError> {
+        match (self, key) {
+            (Scalars::Ristretto255(scalars), PublicKey::Ristretto255(key)) => {
+                off(&Ristretto255, scalars, key, elements)
+            }
+            (Scalars::P384(scalars), PublicKey::P384(key)) => off(&P384::new(), scalars, key, elements),
+            (Scalars::P521(scalars), PublicKey::P521(key)) => off(&P521::new(), scalars, key, elements),
+            _ => panic!("blinds and key have one suite"),
+        }
+    }
+}
+
+fn decode_base<G: Group>(group: &G, bytes: &[u8]) -> std::result::Result<G::Base, DecodeError> {
+    let points = group.decode(bytes)?;
+    points.first().map(|point| group.base(point)).ok_or(DecodeError::Length)
 }
 
 /// The inputs as what all of them are. What comes behind is compiled here once, and not again, and differently,
@@ -230,4 +283,14 @@ fn times<G: Group>(group: &G, scalars: &[G::Scalar], points: &[G::Point]) -> Vec
         [scalar] => group.multiply_encode(points, scalar),
         _ => group.multiply_each_encode(points, scalars),
     }
+}
+
+fn off<G: Group>(
+    group: &G,
+    scalars: &[G::Scalar],
+    key: &G::Base,
+    elements: &[u8],
+) -> std::result::Result<Vec<u8>, DecodeError> {
+    let points = group.decode(elements)?;
+    Ok(group.encode(&group.subtract(&points, &group.multiply_base(key, scalars))))
 }

@@ -121,6 +121,12 @@ fn every_step_of_every_vector() {
             let length = vector.output.len() / 2;
             assert_eq!((hex(&output[..length]), &output[length..]), (vector.output.into(), &[0; 64][length..]));
             assert_eq!(key.evaluate(&[input]).unwrap()[0], output);
+
+            // Blinded by addition, with the same number.
+            let public = OprfPublicKey::from_bytes(suite, &key.public()).unwrap();
+            let blinds = AdditiveBlinds(suite.decode_scalar(&bytes(blind)).unwrap());
+            let evaluated = key.blind_evaluate(&blinds.blind(&[input]).unwrap()).unwrap();
+            assert_eq!(blinds.finalize(&[input], &evaluated, &public).unwrap()[0], output);
         }
     }
 }
@@ -138,6 +144,10 @@ fn batches_agree_with_single_inputs() {
         for index in [0, 63, 64, 299] {
             assert_eq!(outputs[index], key.evaluate(&inputs[index..=index]).unwrap()[0]);
         }
+        let blinds = AdditiveBlinds::random(suite, inputs.len(), &mut rng);
+        let public = OprfPublicKey::from_bytes(suite, &key.public()).unwrap();
+        let evaluated = key.blind_evaluate(&blinds.blind(&inputs).unwrap()).unwrap();
+        assert_eq!(*blinds.finalize(&inputs, &evaluated, &public).unwrap(), *outputs);
         let elements = key.elements(&inputs).unwrap();
         assert_eq!(elements.len(), inputs.len() * suite.element_bytes());
         assert_eq!(key.inverse().blind_evaluate(&elements).unwrap(), suite.hash_to_group(&inputs).unwrap());
@@ -151,10 +161,14 @@ fn answers_of_the_wrong_number_are_refused() {
         let mut rng = ChaCha20Rng::from_seed([8; 32]);
         let blinds = Blinds::random(suite, 2, &mut rng);
         let blinded = blinds.blind(&[[1], [2]]).unwrap();
+        let additive = AdditiveBlinds::random(suite, 2, &mut rng);
+        let public = OprfPublicKey::from_bytes(suite, &OprfKey::random(suite, &mut rng).public()).unwrap();
         let length = suite.element_bytes();
         for wrong in [0, 1, length - 1, length, 2 * length - 1] {
             assert_eq!(blinds.finalize(&[[1], [2]], &blinded[..wrong]), Err(DecodeError::Length));
+            assert_eq!(additive.finalize(&[[1], [2]], &blinded[..wrong], &public), Err(DecodeError::Length));
         }
+        assert_eq!(additive.finalize(&[[1]], &blinded[..length], &public), Err(DecodeError::Length));
         assert_eq!(blinds.finalize(&[[1]], &blinded[..length]), Err(DecodeError::Length));
     }
 }
@@ -169,4 +183,43 @@ fn keys_are_not_printed_and_bad_ones_are_refused() {
             assert!(OprfKey::from_bytes(suite, &wrong).is_none());
         }
     }
+}
+
+#[test]
+fn public_keys_are_single_elements_other_than_the_identity() {
+    for suite in Suite::ALL {
+        let public = OprfKey::random(suite, &mut ChaCha20Rng::from_seed([9; 32])).public();
+        OprfPublicKey::from_bytes(suite, &public).unwrap();
+        let twice = [&public[..], &public].concat();
+        for wrong in [&[][..], &public[1..], &twice, &vec![0; public.len()], &vec![0xff; public.len()]] {
+            OprfPublicKey::from_bytes(suite, wrong).unwrap_err();
+        }
+    }
+}
+
+/// The program of a sender that answers with another key than the one that it has announced. It can compute the output
+/// for one guess of the input, and for no other: tags by the announced key do not match.
+#[test]
+fn an_answer_by_another_key_gives_an_output_that_is_known_for_a_guess_alone() {
+    use crate::primitive::group::{Group, Ristretto255, ScalarField};
+
+    let (suite, group, mut rng) = (Suite::Ristretto255, &Ristretto255, ChaCha20Rng::from_seed([10; 32]));
+    let [announced, other] = [(); 2].map(|()| group.random_scalars(1, &mut rng).remove(0));
+    let key = OprfKey(Scalars::Ristretto255(vec![announced.clone()]));
+    let public = OprfPublicKey::from_bytes(suite, &key.public()).unwrap();
+
+    let blinds = AdditiveBlinds::random(suite, 1, &mut rng);
+    let blinded = blinds.blind(&[b"input"]).unwrap();
+    let answered = OprfKey(Scalars::Ristretto255(vec![other.clone()])).blind_evaluate(&blinded).unwrap();
+    let output = blinds.finalize(&[b"input"], &answered, &public).unwrap()[0];
+
+    let predicted = |guess: &[u8; 5]| {
+        let point = group.decode(&suite.hash_to_group(&[guess]).unwrap()).unwrap();
+        let multiple = group.subtract(&group.decode(&blinded).unwrap(), &point);
+        let offset = group.multiply(&multiple, &group.minus(&other, &announced));
+        suite.finalize(&[guess], &group.encode(&group.add(&group.multiply(&point, &announced), &offset)))[0]
+    };
+    assert_eq!(predicted(b"input"), output);
+    assert_ne!(predicted(b"other"), output);
+    assert_ne!(key.evaluate(&[b"input"]).unwrap()[0], output);
 }

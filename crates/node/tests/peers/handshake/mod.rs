@@ -79,7 +79,7 @@ fn honest(job: &JobSpec, name: &str) -> Script {
 
 fn hello(job: &JobSpec, name: &str) -> Value {
     json!({
-        "tacita": 4,
+        "tacita": 5,
         "version": "0.1.0",
         "as": name,
         "nonce": "ab".repeat(32),

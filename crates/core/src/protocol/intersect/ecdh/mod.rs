@@ -1,9 +1,9 @@
 //! `ecdh`: intersection of two sets by Diffie-Hellman, as the oblivious pseudorandom function 2HashDH.
 //!
 //! The receiver blinds the hash of each of its items and sends it; the sender raises it to its key; the receiver
-//! unblinds and has F(y). The sender sends F(x) of its own items, shortened to tags and in random order; the receiver
-//! looks for its own among them. Meadows 1986; Huberman, Franklin & Hogg 1999; the function as in RFC 9497.
-//! Semi-honest parties.
+//! unblinds and has F(y). In [`rows`] and [`payload`] it blinds by adding, with the public part of the sender's key.
+//! The sender sends F(x) of its own items, shortened to tags and in random order; the receiver looks for its own among
+//! them. Meadows 1986; Huberman, Franklin & Hogg 1999; the function as in RFC 9497. Semi-honest parties.
 //!
 //! [`rows`] tells the receiver which of its items are common, [`payload`] also the sender's rows for them, [`count`]
 //! only how many are, [`sum`] also the sum of the sender's numbers for them. Each can tell the sender the same
@@ -52,5 +52,5 @@ pub use super::tag_exchange::{
     CHUNK, ENTRIES, MATCHES, Payload, RETURNED_COUNTS, RETURNED_ROWS, ReceiverReveal, ReturnedRows, TagDomain,
     epoch_tag_bytes, payload_tag_bytes, tag_bytes,
 };
-pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED};
+pub use crate::channel::labels::ecdh::{BLINDED, COUNT, EVALUATED, PUBLIC_KEY};
 pub use params::Params;

@@ -29,6 +29,7 @@ impl Params {
             (ReceiverReveal::Sum { key_size, sums }, Role::Sender) => {
                 frame(key_size.public_key_bytes()) + frame(sums * SUM_BYTES)
             }
+            (ReceiverReveal::Rows | ReceiverReveal::Payload { .. }, Role::Sender) => frame(suite.element_bytes()),
             _ => 0,
         };
         let rest = match role {
@@ -44,7 +45,9 @@ impl Params {
         let rest = match self.entries.reveal {
             // The key travels with the entries; then the encrypted sum, and the blinded one.
             ReceiverReveal::Sum { .. } => 3 + u32::from(self.entries.to_sender),
-            _ => self.entries.flights_of_entries(asks, returned),
+            ReceiverReveal::Count => self.entries.flights_of_entries(asks, returned),
+            // The sender's public key comes first.
+            _ => u32::from(asks) + self.entries.flights_of_entries(true, returned),
         };
         u32::from(asks) + rest
     }

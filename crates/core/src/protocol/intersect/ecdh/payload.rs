@@ -3,12 +3,12 @@
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::exchange::{answer, answer_while, ask};
+use super::exchange::{answer, answer_while, ask, receive_key, send_key};
 use super::{Params, Payload, TagDomain};
 use crate::channel::Channel;
 use crate::error::Result;
 use crate::item::Item;
-use crate::primitive::oprf::OprfKey;
+use crate::primitive::oprf::{OUTPUT_BYTES, OprfKey};
 use crate::protocol::intersect::tag_exchange::items::{check, fork};
 use crate::protocol::intersect::tag_exchange::{Entries, Own, check_payload, payload};
 
@@ -17,7 +17,7 @@ pub use crate::protocol::intersect::tag_exchange::payload::Matches;
 /// The receiver's role. `own` are the rows of its own items, which it returns for the common ones if that was agreed
 /// on. Items must be distinct.
 ///
-/// Memory besides the items: 64 bytes for each of them, and the sender's entries.
+/// Memory besides the items: 68 bytes for each of them, and the sender's entries.
 pub fn receive(
     items: &[Item],
     own: Option<&Payload>,
@@ -29,12 +29,15 @@ pub fn receive(
     payload::check_own(items, own, &params.entries)?;
     check(items, params.entries.receiver_items, &params.entries)?;
 
-    // 1. F(y) of the own items.
-    let mut outputs = Zeroizing::new(Vec::with_capacity(items.len()));
-    ask(items, params, channel, rng, |more| outputs.extend_from_slice(more))?;
+    // 1. The sender's key, and F(y) of the own items.
+    let (key, domain) = receive_key(domain, params, channel)?;
+    let mut outputs = Zeroizing::new(vec![[0; OUTPUT_BYTES]; items.len()]);
+    ask(items, &key, params, channel, rng, |indices, more| {
+        indices.iter().zip(more).for_each(|(&index, output)| outputs[index as usize] = *output);
+    })?;
 
     // 2. The sender's entries for them, and what the sender is told and given.
-    payload::receive(&outputs, own, domain, &params.entries, channel)
+    payload::receive(&outputs, own, &domain, &params.entries, channel)
 }
 
 /// The sender's role, with one or more rows for each of its items. Returns what it learns, if it learns. Items must
@@ -53,6 +56,7 @@ pub fn send(
 
     // 1. Answer the receiver, and seal the own rows meanwhile. None is sent before the receiver has its own tags.
     let key = OprfKey::random(params.suite, rng);
+    let domain = send_key(&key, domain, channel)?;
     let own = Own { items, payload: Some(rows) };
     let mut own_rng = fork(rng);
     let progress = channel.progress().clone();
@@ -60,7 +64,7 @@ pub fn send(
     progress.start("evaluating", params.entries.receiver_items + items.len() + dummies);
     let ((), entries) = answer_while(
         || answer(&key, params, channel),
-        |stop| Entries::new(own, |items| key.evaluate(items), domain, &params.entries, &mut own_rng, &progress, stop),
+        |stop| Entries::new(own, |items| key.evaluate(items), &domain, &params.entries, &mut own_rng, &progress, stop),
     )?;
 
     // 2. The tags and sealed rows in random order.

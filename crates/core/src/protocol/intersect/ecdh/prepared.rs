@@ -1,9 +1,9 @@
 //! The sender's part of `rows` and `payload`, prepared once and used with many receivers.
 //!
 //! A prepared sender keeps its key and its entries for an epoch. Tags and seals are bound to the epoch's id instead of
-//! a session, and so must the items be. A run then costs the sender one multiplication for each of the receiver's
-//! items. `count` cannot be prepared: with one key for two runs, the difference of two counts tells whether the one
-//! item that differs is common.
+//! a session, and to the key; so must the items be to the id. A run then costs the sender one multiplication for each
+//! of the receiver's items. `count` cannot be prepared: with one key for two runs, the difference of two counts tells
+//! whether the one item that differs is common.
 
 mod format;
 
@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::exchange::answer;
+use super::exchange::{answer, send_key};
 use super::payload::Matches;
 use super::{Params, Payload, ReceiverReveal, TagDomain};
 use crate::channel::Channel;
@@ -63,7 +63,7 @@ pub fn prepare(
     }
     progress.start("preparing", items.len());
     let key = OprfKey::random(suite, rng);
-    let domain = TagDomain::of_epoch(&epoch);
+    let domain = TagDomain::of_epoch(&epoch).of_key(&key.public());
     let never = AtomicBool::new(false);
     let entries =
         Entries::new(Own { items, payload }, |items| key.evaluate(items), &domain, &params, rng, progress, &never)?;
@@ -117,6 +117,7 @@ impl PreparedSender {
             return Err(Error::Internal("ecdh: these parameters are not those of the prepared sender".into()));
         }
         channel.progress().start("evaluating", asked.receiver_items);
+        send_key(&self.key, &TagDomain::of_epoch(&self.epoch), channel)?;
         answer(&self.key, params, channel)?;
         self.entries.send(asked, channel)?;
         match self.row_bytes {

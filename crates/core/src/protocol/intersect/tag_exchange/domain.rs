@@ -39,6 +39,13 @@ impl TagDomain {
         }
     }
 
+    /// The keys for entries by the function of one key, whose public part this is. Outputs by another key, or by two,
+    /// so make other tags.
+    pub(crate) fn of_key(&self, public: &[u8]) -> TagDomain {
+        let [tag, seal] = [&self.tag, &self.seal].map(|key| *blake3::keyed_hash(key, public).as_bytes());
+        TagDomain { tag, seal }
+    }
+
     /// The tag of row `index` of the item that the pseudorandom function maps to `output`; its first bytes are sent.
     pub(crate) fn tag(&self, output: &[u8; OUTPUT_BYTES], index: u32) -> [u8; 32] {
         derive(&self.tag, output, index)
@@ -98,6 +105,8 @@ mod tests {
             TagDomain::of_protocol("vole", &one),
             TagDomain::of_epoch(&[1; 32]),
             TagDomain::of_epoch(&[2; 32]),
+            TagDomain::of_epoch(&[2; 32]).of_key(&[1; 32]),
+            TagDomain::of_epoch(&[2; 32]).of_key(&[2; 32]),
         ];
         let (mut seen, mut sealed) = (HashSet::new(), Vec::new());
         for domain in &domains {

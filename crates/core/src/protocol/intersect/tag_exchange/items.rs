@@ -71,11 +71,6 @@ impl<'a> Padded<'a> {
         });
         Cow::Owned(items)
     }
-
-    /// Returns the number of items in a range that are the party's own; they come first.
-    pub(crate) fn own(&self, range: &Range<usize>) -> usize {
-        self.items.len().clamp(range.start, range.end) - range.start
-    }
 }
 
 #[cfg(test)]

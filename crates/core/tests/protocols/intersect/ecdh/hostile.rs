@@ -8,7 +8,7 @@ use crate::support::*;
 use tacita_core::Role;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::ecdh::{
-    BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, RETURNED_COUNTS, ReceiverReveal,
+    BLINDED, COUNT, ENTRIES, EVALUATED, MATCHES, PUBLIC_KEY, RETURNED_COUNTS, ReceiverReveal,
 };
 
 fn case(variant: Variant) -> Case {
@@ -71,7 +71,7 @@ fn messages_in_the_wrong_order() {
 #[test]
 fn elements_that_are_none() {
     let frames: Vec<_> = VARIANTS.into_iter().flat_map(|variant| sent(Arc::new(case(variant)))).collect();
-    run_all(no_points(&frames, &[BLINDED, EVALUATED]));
+    run_all(no_points(&frames, &[BLINDED, EVALUATED, PUBLIC_KEY]));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn elements_that_are_none_at_higher_levels() {
         ];
         let variants = [Variant::Rows, Variant::Count].into_iter();
         let frames: Vec<_> = variants.flat_map(|variant| sent(Arc::new(case(variant).in_suite(suite)))).collect();
-        run_all(no_elements(&frames, &[BLINDED, EVALUATED], &wrong));
+        run_all(no_elements(&frames, &[BLINDED, EVALUATED, PUBLIC_KEY], &wrong));
     }
 }
 

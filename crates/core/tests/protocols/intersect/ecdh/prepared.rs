@@ -6,7 +6,7 @@ use tacita_core::primitive::oprf::Suite;
 use tacita_core::progress::Progress;
 use tacita_core::protocol::intersect::ecdh::payload::{self, Matches};
 use tacita_core::protocol::intersect::ecdh::prepared::{Epoch, PreparedSender, prepare};
-use tacita_core::protocol::intersect::ecdh::{Params, TagDomain, rows};
+use tacita_core::protocol::intersect::ecdh::{PUBLIC_KEY, Params, TagDomain, rows};
 use tacita_core::protocol::intersect::tag_exchange::{self, ENTRIES, epoch_tag_bytes};
 use tacita_core::{Channel, Error, ErrorKind, Item, Result};
 
@@ -102,6 +102,7 @@ fn an_epoch_repeats_its_entries_and_another_one_does_not() {
         let params = prepared.params(0);
         let (mut receiver, mut sender) = Channel::pair("receiver", "sender");
         prepared.send(&params, &mut sender).unwrap();
+        receiver.receive(PUBLIC_KEY, 32).unwrap();
         receiver.receive(ENTRIES, 50 * params.entries.tag_bytes).unwrap()
     };
     assert_eq!(entries(&one), entries(&one));

@@ -2,7 +2,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 8 | `TACITAP2`: kind and version |
+//! | 8 | `TACITAP3`: kind and version |
 //! | 32 | id of the epoch |
 //! | 1 | the suite of `ecdh`: 1 for `ristretto255-SHA512`, 2 for `P384-SHA384`, 3 for `P521-SHA512` |
 //! | 1 | length of a tag |
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::primitive::oprf::{OprfKey, Suite};
 use crate::protocol::intersect::tag_exchange::{Entries, SEAL_BYTES};
 
-const MAGIC: &[u8; 8] = b"TACITAP2";
+const MAGIC: &[u8; 8] = b"TACITAP3";
 const CHECKSUM_BYTES: usize = 32;
 
 impl PreparedSender {
