@@ -2,6 +2,7 @@
 
 pub mod band;
 pub mod pair;
+pub mod switching;
 pub mod timing;
 
 use std::ffi::OsString;

@@ -46,6 +46,7 @@ measures! {
     threshold ["2", "--runs", "1"]
     timing ["--seconds", "0.001", "--bits", "512", "--runs", "1"]
     union ["8", "--runs", "1"]
+    union_switching ["4", "--runs", "1"]
     vole ["10", "--runs", "1"]
     goldwasser_micali ["512", "--runs", "1"]
     intersect_bloom ["100", "--runs", "1"]

@@ -55,6 +55,7 @@ measures! {
         threshold
         timing
         union
+        union_switching
         vole
     }
     published {

@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::primitive::kernel::block::{self, Block};
 
 /// The most OTs that share one message: as many as one chunk of the extension holds in either form.
-pub(crate) const CHUNK: usize = 255 * 128;
+pub const CHUNK: usize = 255 * 128;
 
 /// Number of pieces by which the receiver's random OTs are ahead of the messages that it has taken. On a slow line, the
 /// sender then always has something to do. The channel's queues, which hold more messages, never stop both at once.
 const AHEAD: usize = 3;
 
 /// OTs that share one message.
-pub(crate) trait Piece {
+pub trait Piece {
     /// Returns the number of OTs in the piece: [`CHUNK`] at most.
     fn count(&self) -> usize;
 }
@@ -33,7 +33,7 @@ impl Piece for Range<usize> {
 type Waiting<P> = (P, Choices, Zeroizing<Vec<Block>>);
 
 /// Sends a message for each piece: `make` is given the piece and its pairs.
-pub(crate) fn send<P: Piece>(
+pub fn send<P: Piece>(
     ot: &mut (impl RandomOtSender + ?Sized),
     pieces: impl Iterator<Item = P>,
     channel: &mut Channel,
@@ -53,7 +53,7 @@ pub(crate) fn send<P: Piece>(
 
 /// The other side of [`send`]: a piece has its `choices`, its message has `bytes`, and `take` is given both and the
 /// piece's blocks.
-pub(crate) fn receive<P: Piece>(
+pub fn receive<P: Piece>(
     ot: &mut (impl RandomOtReceiver + ?Sized),
     pieces: impl Iterator<Item = P>,
     choices: impl Fn(&P) -> Choices,
@@ -97,6 +97,6 @@ pub(crate) fn rows_per_message(columns: usize, bits: u32) -> usize {
 }
 
 /// Pieces of `count` OTs, `chunk` in each but the last.
-pub(crate) fn chunks(count: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
+pub fn chunks(count: usize, chunk: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).step_by(chunk).map(move |start| start..count.min(start + chunk))
 }

@@ -20,7 +20,7 @@ pub mod base;
 mod choices;
 pub mod chosen;
 pub mod ideal;
-pub(crate) mod messages;
+pub mod messages;
 pub(crate) mod packing;
 pub mod softspoken;
 pub(crate) mod stored;

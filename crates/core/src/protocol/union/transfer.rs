@@ -59,7 +59,7 @@ pub(crate) fn receive_each(
 }
 
 /// Runs the sender's role.
-pub(crate) fn send(
+pub fn send(
     given: &dyn SenderItems,
     payload_bytes: usize,
     session: &Session,

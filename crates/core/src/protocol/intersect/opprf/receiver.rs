@@ -35,12 +35,7 @@ pub struct QueryStore {
 impl QueryStore {
     /// The store of these distinct items, filled up with random ones to the agreed number. Its seed is drawn now that
     /// they are fixed; `session` is that of all links together.
-    pub(crate) fn new(
-        items: &[Item],
-        params: &Params,
-        session: &Session,
-        rng: &mut impl CryptoRng,
-    ) -> Result<QueryStore> {
+    pub fn new(items: &[Item], params: &Params, session: &Session, rng: &mut impl CryptoRng) -> Result<QueryStore> {
         if items.len() > params.asked {
             return Err(Error::Internal(format!("{} items where {} were agreed on", items.len(), params.asked)));
         }
