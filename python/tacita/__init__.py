@@ -13,7 +13,7 @@ elsewhere. A `Job` is any question by the keys of its job file.
 1   2  6
 """
 
-from . import errors, learn, plot
+from . import errors, learn, ledger, plot, policy
 from ._connect import Running, Session, connect
 from ._identity import Identity
 from ._job import Job
@@ -91,10 +91,12 @@ __all__ = [
     "frequent_itemsets",
     "intersect",
     "learn",
+    "ledger",
     "local",
     "phone",
     "plan",
     "plot",
+    "policy",
     "results",
     "rules",
     "rules_table",

@@ -190,7 +190,7 @@ class JobKeys(TypedDict, total=False):
     scale: int
     """How many decimals numbers have."""
     noise: Mapping[str, Any]
-    """``dot``, ``crosstab``: noise that is added to what is revealed."""
+    """``dot``, ``crosstab``: noise that is added to what is revealed; ``shares``: noise that is in them."""
     limits: Mapping[str, Any]
     """Bounds that the parties agree on."""
     quality: str

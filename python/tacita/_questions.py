@@ -620,6 +620,8 @@ class Shares(Question):
     ----------
     operation : str
         ``open``, ``sum``, or ``at_least:N``.
+    noise : mapping, optional
+        The noise that is in the shares, as ``{"epsilon": 0.5}``, if the question that left them had some.
     reveal : str or Reveal, optional
         ``value``; or `Value`.
     relay : mapping, optional
@@ -639,6 +641,7 @@ class Shares(Question):
     kind: ClassVar[str] = "shares"
 
     operation: str
+    noise: NoiseTable | None = None
     reveal: str | Value | None = None
     relay: MemberTable | None = None
 

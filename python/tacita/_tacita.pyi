@@ -9,6 +9,7 @@ __all__ = [
     "Drivers",
     "Identity",
     "Outcome",
+    "RunAccount",
     "Spec",
     "Work",
     "__version__",
@@ -19,10 +20,15 @@ __all__ = [
     "check_file",
     "count_itemsets",
     "join_facts",
+    "ledger_entries",
+    "ledger_export",
+    "ledger_verify",
     "match_pool",
     "open_pool",
     "partition",
     "plan",
+    "policy_check",
+    "policy_explain",
     "read_block",
     "results",
     "run",
@@ -51,6 +57,25 @@ class Identity:
     @property
     def fingerprint(self) -> str: ...
 
+def policy_check(
+    spec: Spec,
+    party: str,
+    *,
+    identity: Identity | None,
+    policy: str | os.PathLike[str] | None,
+    ledger: str | os.PathLike[str] | None,
+) -> str: ...
+def policy_explain(
+    spec: Spec,
+    party: str | None,
+    *,
+    identity: Identity,
+    policy: str | os.PathLike[str] | None,
+    ledger: str | os.PathLike[str] | None,
+) -> str: ...
+def ledger_entries(identity: Identity, *, directory: str | os.PathLike[str] | None) -> str: ...
+def ledger_verify(identity: Identity, *, directory: str | os.PathLike[str] | None) -> str: ...
+def ledger_export(identity: Identity, format: str, *, directory: str | os.PathLike[str] | None) -> str: ...
 @final
 class Cancel:
     def cancel(self) -> bool: ...
@@ -127,6 +152,12 @@ class Commitment:
     def add(self, digest: bytes) -> None: ...
 
 @final
+class RunAccount:
+    @staticmethod
+    def open(spec: Spec, party: str, identity: Identity) -> RunAccount: ...
+    def end(self, *, report: str | None = None, why: str | None = None) -> None: ...
+
+@final
 class Work:
     @staticmethod
     def open(
@@ -163,6 +194,7 @@ class Drivers:
         party: str,
         identity: Identity,
         work: Work,
+        account: RunAccount,
         *,
         rows: str,
         commitment: Commitment,

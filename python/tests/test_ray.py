@@ -48,6 +48,26 @@ def test_rows_are_those_of_a_join_and_aligned(parties, tmp_path: pathlib.Path) -
         assert list(tables[0]["name"]) == list(tables[1]["name"]) and len(tables[0]) > 100
 
 
+def test_a_run_is_entered_once_and_asked_before_it_is_read(parties, tmp_path: pathlib.Path) -> None:
+    """By the driver, from before its table is read to its end, and not by those who do its buckets."""
+    run_all(job_of(parties, reveal="count"), tmp_path)
+    for name in NAMES[:2]:
+        (entry,) = tacita.ledger.list(tmp_path / "id" / name)
+        assert entry["agreed"] is not None and entry["ended"]["outcome"] == "done"
+        assert entry["ended"]["learned"] and entry["ended"]["rows"]["read"] == 1500
+    policy = tmp_path / "id" / "hospital" / "policy.toml"
+    policy.write_text('[[allow]]\npeers = []\n')
+    with pytest.raises(tacita.InputError, match="refused by policy: peers: insurer"):
+        tacita.ray.run(job_of(parties), "hospital", tmp_path / "nothing there", tmp_path / "id" / "hospital", tmp_path / "refused", on=Processes(1))
+    assert [entry["ended"]["outcome"] for entry in tacita.ledger.list(tmp_path / "id" / "hospital")] == ["done", "refused"]
+    # What fails is entered, too.
+    policy.unlink()
+    with pytest.raises(tacita.Error):
+        tacita.ray.run(job_of(parties), "hospital", tmp_path / "nothing there", tmp_path / "id" / "hospital", tmp_path / "failed", on=Processes(1))
+    failed = tacita.ledger.show(tmp_path / "id" / "hospital", 3)["ended"]
+    assert failed["outcome"] == "failed" and "nothing there" in failed["why"]
+
+
 def test_it_is_what_one_process_finds(parties, tmp_path: pathlib.Path) -> None:
     """The same rows, of text that is normalised, with keys that are there twice and some that cannot be read; from CSV, too."""
     tables = {

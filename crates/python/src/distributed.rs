@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
@@ -16,7 +17,7 @@ use tacita_node::agreement::{Answer, JobSpec};
 use tacita_node::base::cancel::Cancel;
 use tacita_node::base::files::scratch;
 use tacita_node::distributed::{self, DriverMessage, MAX_OPENINGS, Meet, TableBlock};
-use tacita_node::govern::account::Governance;
+use tacita_node::govern::account::{Account, AccountedOutcome, Governance};
 use tacita_node::jobs::intersect::pooled;
 use tacita_node::run::addresses::meeting;
 use tacita_node::table::RowCounts;
@@ -260,6 +261,35 @@ impl Work {
     }
 }
 
+/// Account of a driver's run: entered once in the ledger, however often the drivers meet.
+#[pyclass(frozen, module = "tacita._tacita")]
+pub struct RunAccount {
+    account: Arc<Account>,
+    has_agreed: Arc<AtomicBool>,
+}
+
+#[pymethods]
+impl RunAccount {
+    /// Asks the policy, and enters the run; before anything of it is read or sent.
+    #[staticmethod]
+    fn open(py: Python<'_>, spec: &Spec, party: &str, identity: &Identity) -> PyResult<RunAccount> {
+        let governance = Governance { home: identity.home(), ..Governance::default() };
+        let why = "they are on many machines";
+        let opened = py.detach(|| governance.open_uncompared(&spec.job, party, &identity.inner(), &[], why));
+        let account = opened.map_err(|error| raise(py, error))?;
+        Ok(RunAccount { account: Arc::new(account), has_agreed: Arc::default() })
+    }
+
+    /// Ends the entry with the report, or with the reason why there is none.
+    #[pyo3(signature = (*, report=None, why=None))]
+    fn end(&self, py: Python<'_>, report: Option<&str>, why: Option<String>) -> PyResult<()> {
+        let outcome = report.map(|report| serde_json::from_str::<AccountedOutcome>(report)).transpose();
+        let outcome = outcome.map_err(|error| raise(py, Error::Internal(error.to_string())))?;
+        let failed = Error::Input(why.unwrap_or_default());
+        py.detach(|| self.account.end(outcome.ok_or(&failed))).map_err(|error| raise(py, error))
+    }
+}
+
 /// A driver that has met the others.
 #[pyclass(frozen, module = "tacita._tacita")]
 pub struct Drivers {
@@ -293,7 +323,7 @@ struct Facts {
 impl Drivers {
     /// Meets the drivers of the other parties. Times are in seconds.
     #[staticmethod]
-    #[pyo3(signature = (spec, party, identity, work, *, rows, commitment, buckets, finished, listen, timeout,
+    #[pyo3(signature = (spec, party, identity, work, account, *, rows, commitment, buckets, finished, listen, timeout,
         patience))]
     #[expect(clippy::too_many_arguments, reason = "the package names each of them")]
     fn meet(
@@ -302,6 +332,7 @@ impl Drivers {
         party: String,
         identity: &Identity,
         work: &Work,
+        account: &RunAccount,
         rows: &str,
         commitment: &Commitment,
         buckets: usize,
@@ -310,7 +341,7 @@ impl Drivers {
         timeout: f64,
         patience: f64,
     ) -> PyResult<Drivers> {
-        let governance = Governance { home: identity.home(), ..Governance::default() };
+        let (account, has_agreed) = (account.account.clone(), account.has_agreed.clone());
         let (job, identity, cancel, kept) = (spec.job.clone(), identity.inner(), Cancel::default(), work.0.clone());
         let (digest, ends) = (commitment.0.digest(), cancel.clone());
         let times = seconds("timeout", timeout).and_then(|timeout| Ok([timeout, seconds("patience", patience)?]));
@@ -318,8 +349,6 @@ impl Drivers {
         let rows: RowCounts =
             serde_json::from_str(rows).map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let work = move || {
-            let why = "they are on many machines";
-            let account = governance.open_uncompared(&job, &party, &identity, &[], why)?;
             let meeting = meeting(&job, &party, listen)?;
             let (me, cancel) = (party.as_str(), ends);
             let meet = Meet {
@@ -336,10 +365,11 @@ impl Drivers {
                 cancel,
             };
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            let met = distributed::meet(&meet, kept.as_mut().ok_or_else(closed)?);
-            let noted = met.as_ref().map_or(Ok(()), |_| account.agreed_without_receipts());
-            let met = met.and_then(|met| noted.map(|()| met));
-            met.inspect_err(|error| drop(account.end(Err(error)))).map_err(Failure::from)
+            let met = distributed::meet(&meet, kept.as_mut().ok_or_else(closed)?)?;
+            if !has_agreed.swap(true, Ordering::Relaxed) {
+                account.agreed_without_receipts()?;
+            }
+            Ok::<_, Failure>(met)
         };
         let drivers = wait(py, cancels(&cancel), &Shown::default(), None, work)?;
         let facts = Facts {

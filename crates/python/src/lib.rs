@@ -9,6 +9,7 @@ mod arrow;
 mod data;
 mod distributed;
 mod errors;
+mod govern;
 mod identity;
 mod levels;
 mod log;
@@ -31,9 +32,11 @@ mod _tacita {
     use super::arrow::ArrowTable;
     #[pymodule_export]
     use super::distributed::{
-        Commitment, Drivers, Work, bucket_bound, bucket_range, buckets_for, can_spread, match_pool, open_pool,
-        read_block, scatter, usual_buckets,
+        Commitment, Drivers, RunAccount, Work, bucket_bound, bucket_range, buckets_for, can_spread, match_pool,
+        open_pool, read_block, scatter, usual_buckets,
     };
+    #[pymodule_export]
+    use super::govern::{ledger_entries, ledger_export, ledger_verify, policy_check, policy_explain};
     #[pymodule_export]
     use super::identity::Identity;
     #[pymodule_export]

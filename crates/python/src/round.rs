@@ -72,7 +72,7 @@ pub fn submit(
                 me: party,
             };
             let Submitting { me, identity, .. } = &submitting;
-            Ok::<_, Failure>(governed(&governance, (&job, me), identity, &[], || submit_all(&submitting))?)
+            Ok::<_, Failure>(governed(&governance, (&job, me), identity, &[], |_| submit_all(&submitting))?)
         };
         move || {
             let mut report = told.within(submit)?;

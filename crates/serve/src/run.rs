@@ -2,10 +2,11 @@
 //! because a party in the helper's place serves the others meanwhile.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tacita_core::Result;
 use tacita_node::agreement::{JobSpec, KnownSizes};
-use tacita_node::govern::account::{AccountedOutcome, Governance};
+use tacita_node::govern::account::{Account, AccountedOutcome, Governance};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live;
 use tacita_node::run::check::check_identity;
@@ -79,12 +80,12 @@ pub fn governed<T>(
     (job, me): (&JobSpec, &str),
     identity: &Identity,
     inputs: &[&Path],
-    work: impl FnOnce() -> Result<T>,
+    work: impl FnOnce(&Arc<Account>) -> Result<T>,
 ) -> Result<T> {
     let why = "reports of a round and lists that are served are not compared";
-    let account = governance.open_uncompared(job, me, identity, inputs, why)?;
+    let account = Arc::new(governance.open_uncompared(job, me, identity, inputs, why)?);
     account.agreed_without_receipts().inspect_err(|error| drop(account.end(Err(error))))?;
-    let done = work();
+    let done = work(&account);
     let outcome = AccountedOutcome {
         protocol: job.protocol.name().to_owned(),
         learned: job.learned(me, KnownSizes::default()),

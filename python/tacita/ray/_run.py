@@ -116,6 +116,7 @@ def run(
             return result
         if resume and not kept.has_run:
             _log.warning("work: %s holds no run that others have agreed to, and a new one begins", work)
+        account = _tacita.RunAccount.open(spec, party, owner)
         one = _Run(
             job=job,
             party=party,
@@ -124,6 +125,7 @@ def run(
             target=target,
             pool=pool,
             work=kept,
+            account=account,
             buckets=buckets,
             listen=listen,
             workers_at=workers_at or pool.at(spec.address(party)),
@@ -135,13 +137,15 @@ def run(
             shown=shown,
             resumes=work is not None,
         )
-        one.stay()
         made = made_parents(target)
         try:
+            one.stay()
             if spec.kind == "rules":
                 _tacita.check_file(target)
             whole = one.to_its_end(data, allow_unreadable)
         except BaseException as error:
+            with contextlib.suppress(Error):
+                account.end(why=str(error) or type(error).__name__)
             if work is None or not kept.has_run:
                 # Nobody can go on with it.
                 one.forget()
@@ -151,6 +155,7 @@ def run(
                 again = "; resume=True goes on elsewhere" if work is not None and kept.has_run else ""
                 raise InternalError(f"{error}{again}", "internal", 70) from None
             raise
+        account.end(report=json.dumps(whole["report"]))
         result = ClusterResult(party, place(whole, target), whole["report"])
         kept.clear()
         return result
@@ -167,6 +172,7 @@ class _Run:
         target: pathlib.Path,
         pool: Pool,
         work: _tacita.Work,
+        account: _tacita.RunAccount,
         buckets: Optional[int],
         listen: Optional[str],
         workers_at: Optional[str],
@@ -179,6 +185,7 @@ class _Run:
         resumes: bool,
     ) -> None:
         self.job, self.party, self.owner, self.identity, self.target, self.pool = job, party, owner, identity, target, pool
+        self.account = account
         self.work, self.asked, self.listen, self.workers_at, self.hosts = work, buckets, listen, workers_at, hosts
         self.times, self.retries, self.options, self.shown, self.resumes = times, retries, options, shown, resumes
         self.repeats = repeats
@@ -325,6 +332,7 @@ class _Run:
                     self.party,
                     self.owner,
                     self.work,
+                    self.account,
                     rows=json.dumps(self.counts),
                     commitment=commitment,
                     buckets=asked,

@@ -109,7 +109,7 @@ impl DeskCommand {
         let reading = live.job.reading(&self.me, self.reading.options());
         let (governance, job, owner) = (Governance::at(&self.identity), live.job.clone(), identity.clone());
         let asking = Asking { live, identity, cancel };
-        governed(&governance, (&job, &self.me.clone()), &owner, &[], || self.ask(asking, reading))
+        governed(&governance, (&job, &self.me.clone()), &owner, &[], |_| self.ask(asking, reading))
     }
 
     /// Asks for the keys of a table, or serves the page.

@@ -8,7 +8,7 @@ use tacita_core::{Error, Result};
 use super::help;
 use crate::console::print;
 use tacita_node::base::files::{Existing, write_private_over};
-use tacita_node::base::text::{counted, shown};
+use tacita_node::base::text::shown;
 use tacita_node::govern::ledger::{Contents, Ledger, LedgerEntry, export};
 use tacita_node::identity::Identity;
 
@@ -49,6 +49,16 @@ enum Action {
         #[command(flatten)]
         place: LedgerPlace,
     },
+    /// Begin a new file, and keep the one so far under a number.
+    ///
+    /// Entries go on being counted, and all files are read: a file with a number must stay, and is not written any
+    /// more.
+    #[command(after_help = r"Examples:
+  tacita ledger rotate --identity id")]
+    Rotate {
+        #[command(flatten)]
+        place: LedgerPlace,
+    },
     /// Write all entries to a file.
     #[command(after_help = r"Examples:
   tacita ledger export --identity id --output ledger.json
@@ -85,9 +95,13 @@ enum ExportFormat {
 }
 
 impl LedgerPlace {
-    fn read(&self) -> Result<Contents> {
+    fn open(&self) -> Result<Ledger> {
         let identity = Identity::load(&self.identity)?;
-        Ledger::open(self.ledger.as_ref().unwrap_or(&self.identity), &identity)?.read()
+        Ledger::open(self.ledger.as_ref().unwrap_or(&self.identity), &identity)
+    }
+
+    fn read(&self) -> Result<Contents> {
+        self.open()?.read()
     }
 }
 
@@ -96,8 +110,12 @@ impl LedgerCommand {
     pub fn execute(self) -> Result<()> {
         match self.action {
             Action::List { place } => place.read()?.entries.iter().try_for_each(|entry| print(line(entry))),
-            Action::Show { entry, place } => show(&place.read()?, entry),
-            Action::Verify { place } => verify(&place.read()?),
+            Action::Show { entry, place } => show(place.read()?.entry(entry)?),
+            Action::Verify { place } => print(place.read()?.verify()?),
+            Action::Rotate { place } => {
+                let name = place.open()?.rotate()?;
+                print(format!("the entries so far are in {name} from now on; the next go into a new file, ledger"))
+            }
             Action::Export { place, format, output } => {
                 let ending = output.as_ref().and_then(|path| path.extension()?.to_str());
                 let by_ending = match ending {
@@ -126,24 +144,6 @@ fn line(entry: &LedgerEntry) -> String {
     format!("{} {} {outcome} {} {} with {}", entry.entry, begun.time, begun.job, shown(&begun.id), peers.join(", "))
 }
 
-fn show(contents: &Contents, number: u64) -> Result<()> {
-    let known = number.checked_sub(1).and_then(|at| contents.entries.get(usize::try_from(at).ok()?));
-    let there = counted(contents.entries.len() as u64, "run");
-    let entry = known.ok_or_else(|| Error::Input(format!("there is no entry {number}: the ledger holds {there}")))?;
+fn show(entry: &LedgerEntry) -> Result<()> {
     print(serde_json::to_string_pretty(entry).map_err(|error| Error::Internal(error.to_string()))?)
-}
-
-fn verify(contents: &Contents) -> Result<()> {
-    if contents.torn > 0 {
-        return Err(Error::Input(format!(
-            "the ledger ends in {} that are a part of a record: it was cut there, or a crash has left them, which the next run mends",
-            counted(contents.torn, "byte")
-        )));
-    }
-    let mended = match contents.mended {
-        0 => String::new(),
-        times => format!("; an unfinished record at its end was removed {}", counted(times as u64, "time")),
-    };
-    let (runs, records) = (counted(contents.entries.len() as u64, "run"), counted(contents.records, "record"));
-    print(format!("the ledger is whole: {runs} in {records}{mended}"))
 }

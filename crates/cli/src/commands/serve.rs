@@ -150,11 +150,14 @@ impl Serve {
             identity,
             state: self.state,
             listen,
+            account: None,
             cancel: cancel.clone(),
         };
         interrupt::stands("ending when the questions under way are answered", move || cancel.cancel());
         let (job, owner, input) = (serving.live.job.clone(), serving.identity.clone(), serving.input.clone());
         let inputs: Vec<_> = input.iter().map(PathBuf::as_path).collect();
-        governed(&governance, (&job, &me), &owner, &inputs, || authority::serve(serving))
+        governed(&governance, (&job, &me), &owner, &inputs, |account| {
+            authority::serve(AuthorityConfig { account: Some(account.clone()), ..serving })
+        })
     }
 }

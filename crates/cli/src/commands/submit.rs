@@ -133,7 +133,7 @@ impl Submit {
             screen: console::screen(voice),
             cancel,
         };
-        let report = governed(&governance, (&job, &me), &identity, &[&input], || submit(&submitting))?;
+        let report = governed(&governance, (&job, &me), &identity, &[&input], |_| submit(&submitting))?;
         self.report.map_or(Ok(()), |path| write_json(&path, &report))
     }
 }

@@ -78,6 +78,52 @@ fn two_counts_that_tell_one_person_are_noticed() {
     assert_eq!(shown["ended"]["outcome"], "refused");
 }
 
+/// The same by counts with noise over hidden rows: neither tells whether Jane is there. They are no exact answers, and
+/// are refused when the budget is used up; without blur, each tells how many rows are common.
+#[test]
+fn counts_with_noise_are_charged_and_are_no_exact_answers() {
+    let terms = |limits: &str| {
+        format!(
+            "job = \"dot\"\nid = \"noisy\"\nreveal_to = [\"hospital\"]\nrow_id = \"name\"\ncolumn = \"one\"\n{limits}\n\
+             noise = {{ epsilon = 1 }}\n"
+        )
+    };
+    let pair = Pair::new(&terms("limits = { blur = 128 }"));
+    let table = |without: &[&str]| names(without).replace(",7", ",1").replace(",cost", ",one");
+    NAMES.iter().for_each(|name| pair.table(name, &table(&[])));
+    let budget = "exact_answers = 0\nepsilon = 4\ndelta = 1e-8\n";
+    let path = policy(&pair, budget);
+    for without in [&[][..], &["Jane"]] {
+        pair.table("insurer", &table(without));
+        let [hospital, insurer] = run_both(&pair, &[]).map(Ended::well);
+        let count: i64 = hospital.stdout.split([' ', ',']).nth(1).unwrap().parse().unwrap();
+        // Discrete Laplace noise of scale 1 is beyond 60 with a probability of 10^-26.
+        assert!((count - 33).abs() <= 60, "{}", hospital.stdout);
+        assert!(!insurer.stderr.contains("same rows"), "{}", insurer.stderr);
+    }
+    let refused = |why: &str| {
+        let [hospital, insurer] = run_both(&pair, &[]);
+        insurer.failed(2, &[&path, why]);
+        hospital.failed(5, &["insurer stopped: refused by policy"]);
+    };
+    refused(
+        "line 4: refused by policy: epsilon: with this run, runs with hospital would have used epsilon 6, and 4 is allowed",
+    );
+    let shown = tacita(&["ledger", "show", "1", "--identity", &pair.home.at("insurer")]).well().stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!((&shown["loss"]["epsilon"], &shown["loss"]["rho_delta"]), (&"2".into(), &"0.000000003".into()));
+    assert_eq!(shown["agreed"]["own"][0]["statement"]["facts"]["epsilon"], "(2, 3e-9)");
+    // The hospital loses what the blurred number tells the insurer, though it alone learns the count.
+    let shown = tacita(&["ledger", "show", "1", "--identity", &pair.home.at("hospital")]).well().stdout;
+    assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["loss"]["epsilon"], "1");
+    // Without blur: how many are common is exact.
+    NAMES.iter().for_each(|name| drop(pair.home.file(&format!("{name}.toml"), &pair.job(&terms("")))));
+    policy(&pair, "exact_answers = 0\nepsilon = 9\ndelta = 1e-8\n");
+    refused("line 4: refused by policy: alignment: noise does not hide");
+    policy(&pair, "exact_answers = 0\nalignment = [\"hidden\"]\n");
+    refused("line 3: refused by policy: exact_answers: hospital had 0 answers");
+}
+
 /// A refusal takes as long by whatever rule: the table is read before it, if a rule has to know the rows.
 #[test]
 fn the_table_is_read_before_any_refusal_if_a_rule_compares_rows() {
@@ -139,12 +185,26 @@ fn a_policy_is_explained_line_by_line() {
         "  3  jobs = [\"intersect\"]\n       holds",
         "  4  reveal = [\"rows\"]\n       refuses: reveal: the job reveals \"count\"",
         "The job is refused: no rule allows all of it.",
-        "exact_answers: counted when a run has read its rows.",
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
     policy(&pair, "jobs = [\"intersect\"]\n");
-    assert!(explain(&["--as", "insurer"]).well().stdout.contains("The job is allowed by the rule of line 2."));
+    let told = explain(&["--as", "insurer"]).well().stdout;
+    assert!(told.ends_with("The job is allowed by the rule of line 2.\n"), "{told}");
+    // What is counted later is told by both.
+    let path = policy(&pair, "exact_answers = 3\n");
+    let check = |more: [&str; 2]| tacita(&[&["policy", "check", &job, "--as", "insurer"], &more[..]].concat());
+    for told in [explain(&[]).well().stdout, check(["--identity", &id]).well().stdout] {
+        assert!(
+            told.ends_with("but exact_answers is counted when a run has read its rows, and can refuse it then\n"),
+            "{told}"
+        );
+    }
+    let told = check(["--policy", &path]).well().stdout;
+    assert!(
+        told.ends_with("but without an identity, earlier runs, their privacy loss and approvals were not counted\n"),
+        "{told}"
+    );
     explain(&["--as", "bank"]).failed(2, &["bank"]);
 }
 

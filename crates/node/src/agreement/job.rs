@@ -242,6 +242,16 @@ pub trait Job: Any + Debug + Send + Sync {
         false
     }
 
+    /// Whether numbers get their noise in this job. If not, they have had it before.
+    fn makes_noise(&self) -> bool {
+        true
+    }
+
+    /// Returns what to use in the place of a key that the job has not, if there is a way to the same end.
+    fn instead_of(&self, _key: CommonKey) -> Option<&'static str> {
+        None
+    }
+
     /// Whether columns that a party gives reach whoever learns, row by row.
     fn gives_rows(&self, spec: &JobSpec) -> bool {
         spec.reveal == Reveal::Payload

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tacita_core::Result;
-use tacita_core::primitive::noise::{Privacy, PrivacyLoss, decimal};
+use tacita_core::primitive::noise::{Privacy, PrivacyLoss, binomial, decimal};
 
-use super::{JobSpec, WrittenNumber};
+use super::{JobSpec, Reveal, WrittenNumber};
 
 /// Privacy that the noise of a job gives, and the bounds of numbers for which it does.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -72,18 +72,40 @@ impl NoiseSpec {
 
 impl JobSpec {
     /// Whether `party` adds noise to its share of each number: its rows are protected from another that learns these,
-    /// or something that follows from them.
+    /// or something that follows from them. Of shares, anybody may: who does is agreed on later.
     pub fn adds_noise(&self, party: &str) -> bool {
-        let told = |name: &&str| self.learns(name) || self.job.tells_all(self);
-        self.noise.is_some() && self.parties.names().iter().filter(|name| **name != party).any(told)
+        let told = |name: &&str| self.learns(name) || self.job.tells_all(self) || self.reveal == Reveal::Shares;
+        let adds = self.noise.is_some() && self.job.makes_noise();
+        adds && self.parties.names().iter().filter(|name| **name != party).any(told)
     }
 
-    /// Returns the privacy loss of `party`'s rows in one run: none where nobody else learns.
+    /// Returns the privacy loss of `party`'s rows in one run: that of numbers, of which there is none where nobody else
+    /// learns or where it was charged before, and that of how many rows are common, where that is blurred.
     ///
     /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
     pub fn privacy_loss(&self, party: &str) -> Result<Option<PrivacyLoss>> {
         let Some(noise) = &self.noise else { return Ok(None) };
-        let loss = noise.privacy()?.into();
-        Ok(Some(if self.adds_noise(party) { loss } else { PrivacyLoss::default() }))
+        let privacy = noise.privacy()?;
+        let numbers = if self.adds_noise(party) { privacy.into() } else { PrivacyLoss::default() };
+        Ok(Some(numbers.and(self.blur_loss())))
+    }
+
+    /// Returns the privacy loss that one run makes to whoever learns its numbers; none of numbers that have had their
+    /// noise before.
+    ///
+    /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
+    pub fn full_loss(&self) -> Result<Option<PrivacyLoss>> {
+        let Some(noise) = self.noise.as_ref().filter(|_| self.job.makes_noise()) else { return Ok(None) };
+        Ok(Some(PrivacyLoss::from(noise.privacy()?).and(self.blur_loss())))
+    }
+
+    fn blur_loss(&self) -> PrivacyLoss {
+        self.limits.blur.map_or_else(PrivacyLoss::default, binomial::of_coins)
+    }
+
+    /// Whether nothing exact is told about which rows there are, besides their number: all that is told has noise, and
+    /// the number of common rows is blurred.
+    pub fn hides_rows(&self) -> bool {
+        self.noise.is_some() && self.limits.blur.is_some()
     }
 }

@@ -149,9 +149,14 @@ impl Folder {
 
     /// Waits until no other process holds this lock, and holds it until the file is dropped.
     pub fn lock(&self, name: &str) -> Result<File> {
-        let file = self.open_lock(name)?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| self.cannot_lock(name, &error.into()))?;
-        Ok(file)
+        loop {
+            let file = self.open_lock(name)?;
+            flock(&file, FlockOperation::LockExclusive).map_err(|error| self.cannot_lock(name, &error.into()))?;
+            // Whoever had the lock may have given the file another name.
+            if self.is_at(&file, name) {
+                return Ok(file);
+            }
+        }
     }
 
     /// Locks like [`Folder::lock`]; returns nothing if another process holds the lock.

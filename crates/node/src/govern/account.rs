@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
+use serde::Deserialize;
 use serde_json::Value;
 use tacita_core::channel::Channel;
 use tacita_core::channel::labels::handshake::RECEIPT;
@@ -12,7 +13,7 @@ use tacita_core::{Error, Result, Session};
 
 use super::approval::{APPROVALS, Approval};
 use super::difference::{ComparableRows, RowKey, UNKNOWN, capacity, sketch};
-use super::ledger::{Begun, Ended, EntryPlace, Ledger};
+use super::ledger::{Begun, Change, Ended, EntryPlace, Ledger};
 use super::policy::{
     Allowed, Answers, History, NoHistory, NotCounted, POLICY_FILE, Policy, PolicyQuestion, USUAL_MIN_DIFFERENCE,
     Uncountable, informed,
@@ -68,8 +69,9 @@ struct Given {
     ended: Receipts,
 }
 
-/// Outcome of a run, for its entry.
-#[derive(Default)]
+/// Outcome of a run, for its entry; read from a report.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub struct AccountedOutcome {
     /// Protocol that the run took.
     pub protocol: String,
@@ -277,6 +279,12 @@ impl Account {
         Ok(())
     }
 
+    /// Notes a change of what the run serves, before it is made: in a word, and how many rows were given for it.
+    pub fn changed(&self, what: &str, rows: Option<u64>) -> Result<()> {
+        let change = Change { time: UtcTime::now(), what: what.to_owned(), rows };
+        self.entry.as_ref().map_or(Ok(()), |(ledger, place)| ledger.changed(place.entry, change))
+    }
+
     /// Notes that the parties have agreed, in a job whose parties give no receipts.
     pub fn agreed_without_receipts(&self) -> Result<()> {
         self.entry.as_ref().map_or(Ok(()), |(ledger, place)| ledger.agreed(place.entry, Receipts::default()))
@@ -346,7 +354,7 @@ impl Account {
             job: job.job.name().into(),
             id: job.id.clone(),
             protocol: protocol.to_owned(),
-            epsilon: job.noise.as_ref().map(|noise| noise.privacy()).transpose()?.map(|privacy| privacy.to_string()),
+            epsilon: job.full_loss()?.map(|loss| loss.to_string()),
             parties: job.parties.names().into_iter().map(party).collect::<Result<_>>()?,
         })
     }

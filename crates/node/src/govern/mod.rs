@@ -9,6 +9,7 @@ pub mod account;
 pub mod approval;
 pub mod columns;
 pub mod difference;
+pub mod inquiry;
 pub mod ledger;
 pub mod policy;
 pub mod receipt;

@@ -68,7 +68,12 @@ impl JobSpec {
             ("limits.rotate_within", limits.rotate_within.is_some(), CommonKey::Clients),
         ];
         match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
-            Some((name, _, key)) => Err(foreign(name, &jobs::having(key), self.job.name())),
+            Some((name, _, key)) => {
+                Err(match (foreign(name, &jobs::having(key), self.job.name()), self.job.instead_of(key)) {
+                    (Error::Input(text), Some(instead)) => Error::Input(format!("{text}. {instead}")),
+                    (error, _) => error,
+                })
+            }
             None => Ok(()),
         }
     }

@@ -28,7 +28,6 @@ pub(crate) fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
         ));
     }
     let exact = [
-        ("limits.blur", job.limits.blur.is_some(), "it has a privacy loss of its own"),
         ("limits.min_rows", job.limits.min_rows.is_some(), "it compares an exact number"),
         ("limits.max_null", job.limits.max_null.is_some(), "it compares an exact number"),
         ("limits.max_unreadable", job.limits.max_unreadable.is_some(), "it compares an exact number"),
@@ -68,13 +67,21 @@ pub(crate) fn added(job: &JobSpec, me: &str, shares: Shares, drawn: DrawnNoise) 
 pub(crate) fn report(job: &JobSpec, within: impl FnOnce() -> Result<Value>) -> Result<Option<Value>> {
     let Some(noise) = &job.noise else { return Ok(None) };
     let privacy = noise.privacy()?;
-    Ok(Some(json!({
+    let mut report = json!({
         "epsilon": decimal::write(privacy.epsilon(), decimal::EPSILON),
         "delta": decimal::write(privacy.delta(), decimal::DELTA),
         "added_by": adders(job),
         "within": within()?,
         "in": ERROR_BAR,
-    })))
+    });
+    // With the number of common rows.
+    if let Some(loss) = job.full_loss()?.filter(|_| job.hides_rows()) {
+        report["in_all"] = json!({
+            "epsilon": decimal::write(loss.epsilon, decimal::EPSILON),
+            "delta": decimal::write(loss.delta, decimal::DELTA),
+        });
+    }
+    Ok(Some(report))
 }
 
 /// Returns the sentence on noise and the error bar that it makes.

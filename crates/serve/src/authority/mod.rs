@@ -20,6 +20,7 @@ use tacita_node::agreement::handshake::{confirm, greet};
 use tacita_node::base::folder::Folder;
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
+use tacita_node::govern::account::Account;
 use tacita_node::identity::{Fingerprint, Identity};
 use tacita_node::jobs::intersect::live::{Live, Quota, Roll, learned, protocol};
 use tacita_node::table::{ReadOptions, read};
@@ -68,6 +69,8 @@ pub struct AuthorityConfig {
     pub state: PathBuf,
     /// Address on which to listen.
     pub listen: String,
+    /// Account in which changes of the list are entered, before they are made.
+    pub account: Option<Arc<Account>>,
     /// Handle that cancels the service.
     pub cancel: ConnectCancel,
 }
@@ -88,6 +91,7 @@ struct Authority {
     /// One rotation that the owner wants at a time.
     rotating: Mutex<()>,
     refusals: Refusals,
+    account: Option<Arc<Account>>,
 }
 
 /// Serves a list until it is cancelled.
@@ -204,6 +208,7 @@ impl Authority {
             next: AtomicU64::new(0),
             rotating: Mutex::default(),
             refusals: Refusals::default(),
+            account: serving.account.clone(),
         })
     }
 
@@ -340,6 +345,7 @@ impl Authority {
     fn obey(&self, order: &ListOrder) -> OrderResult {
         let change = |path: &Path, added: bool| -> Result<String> {
             let (rows, shortfall) = read_rows(&self.live, path, &self.reading, self.allow_unreadable)?;
+            self.enter(if added { "add" } else { "remove" }, Some(rows.len() as u64))?;
             let outcome = self.change(&rows, added)?;
             let (done, not) = if added { ("added", "there already") } else { ("removed", "not there") };
             let told = format!(
@@ -354,10 +360,17 @@ impl Authority {
         let told = match order {
             ListOrder::Add(path) => change(path, true),
             ListOrder::Remove(path) => change(path, false),
-            ListOrder::Rotate => self.rotate().map(|()| "Key rotated.".into()),
+            ListOrder::Rotate => {
+                self.enter("rotate", None).and_then(|()| self.rotate()).map(|()| "Key rotated.".into())
+            }
             ListOrder::Status => Ok(self.status()),
         };
         told.map_err(|error| error.to_string())
+    }
+
+    /// Enters a change in the ledger.
+    fn enter(&self, what: &str, rows: Option<u64>) -> Result<()> {
+        self.account.as_ref().map_or(Ok(()), |account| account.changed(what, rows))
     }
 
     /// Returns the status, for the owner.

@@ -58,6 +58,7 @@ impl Place {
             identity: self.authority.clone(),
             state: home.join("state"),
             listen: self.address.clone(),
+            account: None,
             cancel: cancel.clone(),
         };
         let server = std::thread::spawn(move || authority::serve(serving));

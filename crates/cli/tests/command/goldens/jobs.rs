@@ -141,6 +141,11 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"dot\"\ncolumn = { a = \"x\", b = [\"y\", \"z\"] }\nbits = 8\nscale = 1\nrow_id = \"id\"\nreveal_to = [\"b\", \"a\"]\n\
          noise = { epsilon = 1, delta = 1e-9, bounds = { a = [0, 12.5], b = [0, 1] } }",
     ),
+    (
+        "dot with noise over hidden rows",
+        "job = \"dot\"\ncolumn = { a = \"present\", b = \"cost\" }\nbits = 16\nrow_id = \"id\"\nreveal_to = [\"a\"]\n\
+         noise = { epsilon = 1, bounds = { a = [0, 1], b = [0, 5000] } }\n[limits]\nblur = 128",
+    ),
     ("dot by silent", "job = \"dot\"\nprotocol = \"ot\"\nextension = \"silent\"\nreveal_to = [\"a\"]"),
     ("dot by softspoken", "job = \"dot\"\nextension = \"softspoken-4\"\nreveal_to = [\"a\"]"),
     (
@@ -157,6 +162,10 @@ const JOBS: &[(&str, &str)] = &[
         "dot in shares modulo a prime",
         "job = \"dot\"\nreveal = \"shares\"\nmodulus = \"2^96\"\nreveal_to = [\"a\", \"b\"]",
     ),
+    (
+        "dot in shares with noise",
+        "job = \"dot\"\nreveal = \"shares\"\nbits = 12\nnoise = { epsilon = 0.5 }\nreveal_to = [\"a\", \"b\"]",
+    ),
     ("dot in parts", "job = \"dot\"\nprotocol = \"gm-bloom\"\nreveal = \"shares\"\nreveal_to = [\"a\", \"b\"]"),
     (
         "dot with clients",
@@ -166,6 +175,14 @@ const JOBS: &[(&str, &str)] = &[
     ("shares opened", "job = \"shares\"\noperation = \"open\"\nreveal_to = [\"a\", \"b\"]\n[limits]\nmin_result = 4"),
     ("shares added up", "job = \"shares\"\noperation = \"sum\"\nreveal_to = [\"b\"]"),
     ("shares compared", "job = \"shares\"\noperation = \"at_least:12.50\"\nreveal_to = [\"a\", \"b\"]"),
+    (
+        "shares with noise compared",
+        "job = \"shares\"\noperation = \"at_least:100\"\nnoise = { epsilon = 0.5 }\nreveal_to = [\"a\", \"b\"]",
+    ),
+    (
+        "shares with noise added up",
+        "job = \"shares\"\noperation = \"sum\"\nnoise = { epsilon = 0.5, delta = 1e-6 }\nreveal_to = [\"b\"]",
+    ),
     ("rules", "job = \"rules\"\nmin_support = 0.07\nreveal_to = [\"a\", \"b\"]"),
     ("cross table", "job = \"crosstab\"\nrows = [\"x\"]\ncolumns = [\"y\"]\nreveal_to = [\"a\", \"b\"]"),
     (

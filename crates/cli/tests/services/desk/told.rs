@@ -1,5 +1,7 @@
 //! Tests of the messages to people: the owner who adds rows, and the clerk who types.
 
+use serde_json::{Value, json};
+
 use crate::common::{Running, tacita};
 use crate::desk::fly::{Fly, LIMITS, LIST, TERMS};
 
@@ -22,6 +24,13 @@ fn the_owner_hears_which_rows_cannot_be_found() {
     lines.iter().for_each(|line| authority.until_it_says(line));
     assert_eq!(fly.change("--add", "C,2000-01-01\n"), "added 1 row; 0 there already; 7 on the list\n");
     assert_eq!(fly.tell(&["--rotate"]), "Key rotated.\n");
+    // The ledger has what was ordered, while the list is served.
+    let shown = tacita(&["ledger", "show", "1", "--identity", &fly.home.at("authority")]).well().stdout;
+    let entry: Value = serde_json::from_str(&shown).unwrap();
+    let changes: Vec<_> =
+        entry["changes"].as_array().unwrap().iter().map(|change| (&change["what"], &change["rows"])).collect();
+    assert_eq!(changes, [(&json!("add"), &json!(3)), (&json!("add"), &json!(1)), (&json!("rotate"), &Value::Null)]);
+    assert_eq!(entry["ended"], Value::Null);
 }
 
 /// Checks that typed text stays as long as it was not checked, and that the hint says what to do.

@@ -107,11 +107,7 @@ impl Privacy {
 /// Formats the parameters as `0.5` or `(0.5, 1e-9)`.
 impl fmt::Display for Privacy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let epsilon = decimal::write(self.epsilon, decimal::EPSILON);
-        match self.delta {
-            0 => f.write_str(&epsilon),
-            delta => write!(f, "({epsilon}, {:e})", delta as f64 / 1e18),
-        }
+        fmt::Display::fmt(&PrivacyLoss::from(*self), f)
     }
 }
 
@@ -124,11 +120,25 @@ pub struct PrivacyLoss {
     pub delta: u64,
     /// Sum of rho, in units of 10^-12.
     pub rho: u64,
+    /// Sum of the probabilities, in units of 10^-18, with which a loss is beyond what rho bounds: that of releases
+    /// which are concentrated only approximately.
+    pub rho_delta: u64,
+}
+
+/// Formats epsilon and delta as `0.5` or `(0.5, 1e-9)`.
+impl fmt::Display for PrivacyLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let epsilon = decimal::write(self.epsilon, decimal::EPSILON);
+        match self.delta {
+            0 => f.write_str(&epsilon),
+            delta => write!(f, "({epsilon}, {:e})", delta as f64 / 1e18),
+        }
+    }
 }
 
 impl From<Privacy> for PrivacyLoss {
     fn from(privacy: Privacy) -> PrivacyLoss {
-        PrivacyLoss { epsilon: privacy.epsilon, delta: privacy.delta, rho: privacy.rho() }
+        PrivacyLoss { epsilon: privacy.epsilon, delta: privacy.delta, rho: privacy.rho(), rho_delta: 0 }
     }
 }
 
@@ -139,6 +149,7 @@ impl PrivacyLoss {
             epsilon: self.epsilon.saturating_add(other.epsilon),
             delta: self.delta.saturating_add(other.delta),
             rho: self.rho.saturating_add(other.rho),
+            rho_delta: self.rho_delta.saturating_add(other.rho_delta),
         }
     }
 
@@ -147,7 +158,12 @@ impl PrivacyLoss {
     /// what follows from rho.
     pub fn epsilon_at(&self, delta: u64) -> u64 {
         let added = if self.delta <= delta { self.epsilon } else { u64::MAX };
-        added.min(if delta == 0 && self.rho > 0 { u64::MAX } else { self.concentrated(delta) })
+        // What is left of delta besides the probability that rho bounds nothing.
+        let concentrated = match delta.checked_sub(self.rho_delta) {
+            Some(left) if left > 0 || self.rho == 0 => self.concentrated(left),
+            _ => u64::MAX,
+        };
+        added.min(concentrated)
     }
 
     /// rho + 2 sqrt(rho ln(1 / delta)), rounded up.

@@ -8,6 +8,7 @@
 //! alone (`sample`): floating point, whose rounding would show the number under the noise (Mironov, CCS 2012), stands
 //! in error bars only.
 
+pub mod binomial;
 mod interval;
 mod loss;
 mod sample;

@@ -237,6 +237,22 @@ fn losses_are_rounded_up_and_add_up() {
     assert_eq!(gaussian.epsilon_at(0), u64::MAX);
 }
 
+/// A loss that is concentrated only approximately spends its delta first: Bun & Steinke, Lemma 8.8 and Proposition 1.3.
+#[test]
+fn approximate_losses_spend_their_delta_first() {
+    let coins = binomial::of_coins(128);
+    assert_eq!(coins.to_string(), "(1, 3e-9)");
+    let delta = Privacy::new("1", Some("1e-6")).unwrap().delta();
+    assert_eq!((coins.epsilon_at(delta), coins.epsilon_at(coins.delta)), (1_000_000, 1_000_000));
+    assert_eq!(coins.epsilon_at(coins.delta - 1), u64::MAX);
+    let of = |times: usize| (0..times).fold(PrivacyLoss::default(), |sum, _| sum.and(coins));
+    // 100 times rho = 0.5, and 3e-7 of delta.
+    let exact = 50.0 + 2.0 * (50.0 * (1.0 / 7e-7f64).ln()).sqrt();
+    let found = of(100).epsilon_at(delta) as f64 / 1e6;
+    assert!(found >= exact && found < exact + 1e-5, "{found} {exact}");
+    assert_eq!(of(1000).epsilon_at(delta), u64::MAX);
+}
+
 #[test]
 fn decimals_are_read_exactly_or_refused() {
     for (text, decimals, units) in

@@ -5,6 +5,7 @@ use rand_core::SeedableRng;
 use tacita_core::primitive::noise::{NoiseLaw, Privacy, Sensitivity};
 use tacita_core::protocol::dot::ot::{self, Extension, Params};
 use tacita_core::protocol::dot::{Columns, Integers, Modulus, Shape, Shares, reveal};
+use tacita_core::protocol::shares::at_least;
 use tacita_core::session::Transcript;
 use tacita_core::{Channel, Session, Side};
 
@@ -51,6 +52,56 @@ fn opened(shares: &[Shares; 2], noise: impl FnMut() -> i128) -> Vec<i128> {
         reveal(&shares[0], true, false, &mut to_victim).unwrap().unwrap()
     });
     numbers.into_iter().map(|number| noised.modulus().integer(number, true)).collect()
+}
+
+/// Returns whether numbers are at least 1, as a comparison of the shares tells, with this noise in the victim's. Of
+/// each product the attacker takes off what it knows: `known`.
+fn compared(shares: &[Shares; 2], known: &[i128], tail: i128, noise: impl FnMut() -> i128, seed: u8) -> Vec<bool> {
+    let noise: Vec<i128> = std::iter::repeat_with(noise).take(known.len()).collect();
+    let above_least: Vec<i128> = known.iter().map(|known| tail - known).collect();
+    let [attacker, victim] = [shares[0].plus(&above_least), shares[1].plus(&noise)];
+    let (bound, threshold) = (2 * tail as u128 + 1, tail as u128 + 1);
+    let session = Session::new(Transcript::new("noise"));
+    let (mut to_victim, mut to_attacker) = Channel::pair("attacker", "victim");
+    let run = |side, shares: &Shares, channel: &mut Channel, seed| {
+        at_least::run(side, shares, bound, threshold, &session, channel, &mut rng(seed)).unwrap()
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(Side::Second, &victim, &mut to_attacker, seed));
+        run(Side::First, &attacker, &mut to_victim, seed + 100)
+    })
+}
+
+/// The same attack by comparisons with a threshold: what is compared has its noise before, so that an answer tells no
+/// more than the number with noise. Without noise, each tells a value.
+#[test]
+fn answers_to_comparisons_tell_no_more_than_epsilon_allows() {
+    let shares = products();
+    let exact = opened(&shares, || 0);
+    // The product over all persons, once for each person, and what the attacker knows of it.
+    let of_all = |shares: &Shares| Shares::new(shares.modulus(), vec![shares.residues()[0]; PERSONS]).unwrap();
+    let shares = shares.each_ref().map(of_all);
+    let known: Vec<i128> = (0..PERSONS).map(|person| exact[0] - i128::from(bit(person))).collect();
+    let told = compared(&shares, &known, 8, || 0, 1);
+    assert!((0..PERSONS).all(|person| told[person] == (bit(person) == 1)));
+
+    for (seed, epsilon) in [(3u8, 0.5f64), (4, 1.0), (5, 2.0)] {
+        let privacy = Privacy::new(&epsilon.to_string(), None).unwrap();
+        // Each comparison is a release of its own.
+        let law = NoiseLaw::new(privacy, Sensitivity { changed: 1, by: 1 }, PERSONS as u64).unwrap();
+        let (mut rng, times) = (rng(seed), 20);
+        let tail = law.tail(1).unwrap() as i128;
+        let mut right = 0;
+        for time in 0..times {
+            let mut noise = law.draw(&mut rng).to_vec().into_iter();
+            let told = compared(&shares, &known, tail, || noise.next().unwrap(), 10 + time);
+            right += (0..PERSONS).filter(|&person| told[person] == (bit(person) == 1)).count();
+        }
+        let guesses = usize::from(times) * PERSONS;
+        let (right, bound) = (right as f64 / guesses as f64, epsilon.exp() / (1.0 + epsilon.exp()));
+        let deviation = 0.5 / (guesses as f64).sqrt();
+        assert!((right - bound).abs() < 4.0 * deviation, "epsilon {epsilon}: {right} of {bound}");
+    }
 }
 
 /// Without noise the attack reads every value. Under it, guesses are right as often as epsilon allows, and no more: for

@@ -9,6 +9,9 @@ mod polynomial;
 mod rows;
 mod sketch;
 
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::base::text::{counted, names};
@@ -67,6 +70,19 @@ pub struct NearAnswers {
     unknown: Option<&'static str>,
 }
 
+/// Differences from the rows of earlier answers that were computed already, by the number of the entry.
+#[derive(Default)]
+pub struct KnownDifferences(BTreeMap<u64, Option<Difference>>);
+
+impl KnownDifferences {
+    /// Compares rows with those of earlier answers, on all threads.
+    pub fn find<'a>(rows: &ComparableRows, earlier: impl Iterator<Item = EarlierAnswer<'a>>) -> KnownDifferences {
+        let ComparableRows::Sketched(own) = rows else { return KnownDifferences::default() };
+        let earlier: Vec<_> = earlier.map(|answer| (answer.entry, answer.rows)).collect();
+        KnownDifferences(earlier.into_par_iter().map(|(entry, rows)| (entry, own.since(rows))).collect())
+    }
+}
+
 struct NearAnswer {
     entry: u64,
     time: UtcTime,
@@ -75,11 +91,16 @@ struct NearAnswer {
 }
 
 impl NearAnswers {
-    /// Compares rows with those of earlier answers.
-    pub fn find<'a>(rows: &ComparableRows, earlier: impl Iterator<Item = EarlierAnswer<'a>>) -> NearAnswers {
+    /// Compares rows with those of earlier answers, as far as the differences are not known.
+    pub fn find<'a>(
+        rows: &ComparableRows,
+        earlier: impl Iterator<Item = EarlierAnswer<'a>>,
+        known: &KnownDifferences,
+    ) -> NearAnswers {
         let near = |own: &RowSketches| {
             let compared = earlier.filter_map(|EarlierAnswer { entry, time, told, rows }| {
-                Some(NearAnswer { entry, time, told: told.to_vec(), difference: own.since(rows)? })
+                let difference = known.0.get(&entry).copied().unwrap_or_else(|| own.since(rows))?;
+                Some(NearAnswer { entry, time, told: told.to_vec(), difference })
             });
             compared.collect()
         };

@@ -224,7 +224,11 @@ fn a_warning_says_which_case_it_is() {
     let time = UtcTime::default();
     let warning = |rows: &[(String, i64)]| {
         let earlier = EarlierAnswer { entry: 7, time, told: &told, rows: &then };
-        let near = NearAnswers::find(&ComparableRows::Sketched(sketches(rows)), [earlier].into_iter());
+        let near = NearAnswers::find(
+            &ComparableRows::Sketched(sketches(rows)),
+            [earlier].into_iter(),
+            &KnownDifferences::default(),
+        );
         near.warning(&["insurer"], 10)
     };
     let same = warning(&base).unwrap();

@@ -1,4 +1,4 @@
-//! The file of a ledger: sealed records, each of which is bound to all before it.
+//! The files of a ledger: sealed records, each of which is bound to all before it, in whichever file that is.
 //!
 //! A record is its length (4 bytes), a random nonce (24), and its contents sealed by XChaCha20-Poly1305; the number of
 //! the record and the head of the chain before it are sealed with it. The head is a BLAKE3 hash over the head before,
@@ -40,8 +40,10 @@ pub(super) struct Chain {
     pub(super) records: Vec<Zeroizing<Vec<u8>>>,
     /// Heads, from that of the empty chain on.
     pub(super) heads: Vec<Head>,
-    /// Bytes of the file up to the last record that can be read.
+    /// Bytes of the last file up to the last record that can be read.
     pub(super) whole: usize,
+    /// Whether a file before the last one has more than records that can be read.
+    pub(super) is_broken: bool,
 }
 
 impl End {
@@ -99,18 +101,24 @@ impl End {
 }
 
 impl Chain {
-    /// Reads the contents of a file, as far as they can be read.
-    pub(super) fn read(cipher: &XChaCha20Poly1305, bytes: &[u8]) -> Chain {
-        let mut chain = Chain { records: Vec::new(), heads: vec![End::FIRST.head], whole: 0 };
-        if !bytes.starts_with(MAGIC) {
-            return chain;
-        }
-        chain.whole = MAGIC.len();
+    /// Reads the contents of files, each of which goes on where the one before it ends, as far as they can be read.
+    pub(super) fn read(cipher: &XChaCha20Poly1305, files: &[Vec<u8>]) -> Chain {
+        let mut chain = Chain { records: Vec::new(), heads: vec![End::FIRST.head], whole: 0, is_broken: false };
         let mut end = End::FIRST;
-        while let Some((contents, length)) = end.open(cipher, &bytes[chain.whole..]) {
-            chain.records.push(contents);
-            chain.heads.push(end.head);
-            chain.whole += length;
+        for (place, bytes) in files.iter().enumerate() {
+            chain.whole = 0;
+            if bytes.starts_with(MAGIC) {
+                chain.whole = MAGIC.len();
+                while let Some((contents, length)) = end.open(cipher, &bytes[chain.whole..]) {
+                    chain.records.push(contents);
+                    chain.heads.push(end.head);
+                    chain.whole += length;
+                }
+            }
+            if chain.whole < bytes.len() && place + 1 < files.len() {
+                chain.is_broken = true;
+                break;
+            }
         }
         chain
     }

@@ -32,6 +32,11 @@ pub(super) enum Record {
         sketches: Option<RowSketches>,
         allowed: Option<Allowed>,
     },
+    /// Something was changed in a run that goes on: see [`Change`].
+    Changed {
+        entry: u64,
+        change: Change,
+    },
     Ended {
         entry: u64,
         ended: Box<Ended>,
@@ -76,6 +81,18 @@ pub struct Begun {
     /// Ids of the approvals that it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<String>,
+}
+
+/// Change of what a run serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Time at which it was ordered, in UTC.
+    pub time: UtcTime,
+    /// Kind of change in a word: `add`, `remove` or `rotate`.
+    pub what: String,
+    /// Number of rows that were given to be added or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
 }
 
 /// End of a run.
@@ -125,6 +142,9 @@ pub struct LedgerEntry {
     /// Sketches of its rows, which stay sealed.
     #[serde(skip)]
     sketches: Option<RowSketches>,
+    /// Changes of the list that it served.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
     /// End of the run; nothing if it is under way, or if its process ended before it.
     pub ended: Option<Ended>,
 }
@@ -189,7 +209,15 @@ pub(super) fn entries(records: &[Record]) -> Result<Vec<LedgerEntry>, usize> {
             Record::Begun(begun) => {
                 let entry = entries.len() as u64 + 1;
                 let begun = (**begun).clone();
-                entries.push(LedgerEntry { entry, begun, agreed: None, comparison: None, sketches: None, ended: None });
+                entries.push(LedgerEntry {
+                    entry,
+                    begun,
+                    agreed: None,
+                    comparison: None,
+                    sketches: None,
+                    changes: Vec::new(),
+                    ended: None,
+                });
             }
             Record::Agreed { entry, receipts } => {
                 let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
@@ -199,6 +227,10 @@ pub(super) fn entries(records: &[Record]) -> Result<Vec<LedgerEntry>, usize> {
                 let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
                 (entry.comparison, entry.sketches) = (Some(comparison.clone()), sketches.clone());
                 allowed.iter().for_each(|allowed| entry.begun.permit(allowed.clone()));
+            }
+            Record::Changed { entry, change } => {
+                let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;
+                entry.changes.push(change.clone());
             }
             Record::Ended { entry, ended } => {
                 let entry = known(*entry).and_then(|at| entries.get_mut(at)).ok_or(place)?;

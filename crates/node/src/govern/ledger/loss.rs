@@ -20,14 +20,17 @@ struct WrittenLoss {
     epsilon: String,
     delta: String,
     rho: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rho_delta: Option<String>,
 }
 
 impl From<ChargedLoss> for WrittenLoss {
-    fn from(ChargedLoss(PrivacyLoss { epsilon, delta, rho }): ChargedLoss) -> WrittenLoss {
+    fn from(ChargedLoss(PrivacyLoss { epsilon, delta, rho, rho_delta }): ChargedLoss) -> WrittenLoss {
         WrittenLoss {
             epsilon: decimal::write(epsilon, decimal::EPSILON),
             delta: decimal::write(delta, decimal::DELTA),
             rho: decimal::write(rho, RHO),
+            rho_delta: (rho_delta > 0).then(|| decimal::write(rho_delta, decimal::DELTA)),
         }
     }
 }
@@ -35,19 +38,20 @@ impl From<ChargedLoss> for WrittenLoss {
 impl TryFrom<WrittenLoss> for ChargedLoss {
     type Error = &'static str;
 
-    fn try_from(WrittenLoss { epsilon, delta, rho }: WrittenLoss) -> Result<ChargedLoss, &'static str> {
+    fn try_from(WrittenLoss { epsilon, delta, rho, rho_delta }: WrittenLoss) -> Result<ChargedLoss, &'static str> {
         let read = |text: &str, decimals| decimal::read(text, decimals).ok_or("no privacy loss");
         Ok(ChargedLoss(PrivacyLoss {
             epsilon: read(&epsilon, decimal::EPSILON)?,
             delta: read(&delta, decimal::DELTA)?,
             rho: read(&rho, RHO)?,
+            rho_delta: rho_delta.map_or(Ok(0), |delta| read(&delta, decimal::DELTA))?,
         }))
     }
 }
 
 impl fmt::Display for ChargedLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WrittenLoss { epsilon, delta, rho } = (*self).into();
+        let WrittenLoss { epsilon, delta, rho, .. } = (*self).into();
         write!(f, "epsilon {epsilon}, delta {delta}, rho {rho}")
     }
 }

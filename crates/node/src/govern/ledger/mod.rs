@@ -9,6 +9,9 @@
 //! - What stands behind the mark and does not open is what a crash or a full disk has left of the last record. No run went on after it, so
 //!   the next one removes it, and says so in a record.
 //!
+//! A ledger that is rotated goes on in a new file: the one before gets a number (`ledger.1`), and is not written any
+//! more. All files are one chain, and all are read.
+//!
 //! An older ledger that was put back together with its mark is not noticed here: the receipts that peers hold name a
 //! later entry.
 
@@ -30,14 +33,15 @@ use self::chain::{Chain, End, MAGIC};
 use self::entry::{OtherEntries, REFUSED, Record, entries};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
-use crate::govern::difference::{ComparableRows, NearAnswers};
+use crate::base::text::counted;
+use crate::govern::difference::{ComparableRows, KnownDifferences, NearAnswers};
 use crate::govern::policy::{Allowed, History};
 use crate::govern::receipt::Receipts;
 use crate::govern::time::UtcTime;
 use crate::identity::Identity;
 use crate::store::seal::{self, SealKey, SealedReader};
 
-pub use entry::{Begun, Ended, LedgerEntry};
+pub use entry::{Begun, Change, Ended, LedgerEntry};
 pub use loss::ChargedLoss;
 
 /// Name of the ledger in the directory of an identity.
@@ -75,6 +79,8 @@ pub struct Contents {
     pub torn: u64,
     /// Records that were cut off by a crash, and removed.
     pub mended: usize,
+    /// Number of files that were written before the last one.
+    pub earlier_files: u64,
     end: End,
 }
 
@@ -83,6 +89,11 @@ pub struct Contents {
 struct Mark {
     records: u64,
     head: String,
+}
+
+/// Name of the file that was the ledger before it was rotated, from 1 on.
+fn earlier_file(number: u64) -> String {
+    format!("{LEDGER_FILE}.{number}")
 }
 
 /// A ledger that is locked and was read.
@@ -103,7 +114,20 @@ impl Ledger {
 
     /// Whether there is one.
     pub fn is_there(&self) -> bool {
-        self.folder.has(LEDGER_FILE)
+        self.folder.has(LEDGER_FILE) || self.folder.has(&earlier_file(1))
+    }
+
+    /// Begins a new file, and returns the name that the last one has from now on.
+    ///
+    /// Errors ([`Error::Input`]): the last one is new itself.
+    pub fn rotate(&self) -> Result<String> {
+        let locked = self.lock()?;
+        if locked.file.metadata().map_err(|error| self.cannot_write(&error))?.len() == 0 {
+            return Err(Error::Input("the ledger has nothing yet that a new file could go on from".into()));
+        }
+        let name = earlier_file(locked.contents.earlier_files + 1);
+        self.folder.rename(LEDGER_FILE, &name).map_err(|error| self.cannot_write(&error))?;
+        Ok(name)
     }
 
     /// Enters a run, if it is allowed; on disk before this returns. `allow` sees all entries before it, while no other
@@ -141,9 +165,14 @@ impl Ledger {
         told: Vec<String>,
         allow: impl FnOnce(&dyn History, &NearAnswers) -> Result<Option<Allowed>>,
     ) -> Result<NearAnswers> {
+        // Comparing takes longer than other runs are to wait: what is there by now is compared without the lock.
+        let known = {
+            let before = self.locked()?.contents;
+            KnownDifferences::find(&rows, before.entries.iter().filter_map(LedgerEntry::answer))
+        };
         let mut locked = self.lock()?;
         let entries = std::mem::take(&mut locked.contents.entries);
-        let near = NearAnswers::find(&rows, entries.iter().filter_map(LedgerEntry::answer));
+        let near = NearAnswers::find(&rows, entries.iter().filter_map(LedgerEntry::answer), &known);
         let allowed = allow(&OtherEntries::of(entries, entry), &near);
         let comparison = near.comparison(told);
         let sketches = match rows {
@@ -158,6 +187,11 @@ impl Ledger {
     /// Notes that the parties have agreed, and their receipts; on disk before this returns.
     pub fn agreed(&self, entry: u64, receipts: Receipts) -> Result<()> {
         self.append(&mut self.lock()?, Record::Agreed { entry, receipts })
+    }
+
+    /// Notes a change of what a run serves; on disk before this returns.
+    pub fn changed(&self, entry: u64, change: Change) -> Result<()> {
+        self.append(&mut self.lock()?, Record::Changed { entry, change })
     }
 
     /// Ends the entry of a run; on disk before this returns.
@@ -191,21 +225,29 @@ impl Ledger {
 
     fn locked(&self) -> Result<Locked> {
         let mut file = self.folder.lock(LEDGER_FILE)?;
-        let failed = |error: std::io::Error| {
-            Error::Input(format!("{}: cannot be read: {error}", self.folder.at(LEDGER_FILE).display()))
+        let failed = |name: &str, error: std::io::Error| {
+            Error::Input(format!("{}: cannot be read: {error}", self.folder.at(name).display()))
         };
-        let length = file.metadata().map_err(failed)?.len();
-        if length > MAX_FILE_BYTES {
-            return Err(self.damaged("it is longer than any ledger"));
-        }
-        let mut bytes = Vec::with_capacity(length as usize);
-        file.read_to_end(&mut bytes).map_err(failed)?;
-        let contents = self.contents(&bytes)?;
+        let read = |name: &str, file: &mut File| -> Result<Vec<u8>> {
+            let length = file.metadata().map_err(|error| failed(name, error))?.len();
+            if length > MAX_FILE_BYTES {
+                return Err(self.damaged("it is longer than any ledger"));
+            }
+            let mut bytes = Vec::with_capacity(length as usize);
+            file.read_to_end(&mut bytes).map_err(|error| failed(name, error))?;
+            Ok(bytes)
+        };
+        let earlier = (1..).map(earlier_file).take_while(|name| self.folder.has(name));
+        let open = |name: String| read(&name, &mut self.folder.read(&name).map_err(|error| failed(&name, error))?);
+        let mut files = earlier.map(open).collect::<Result<Vec<_>>>()?;
+        files.push(read(LEDGER_FILE, &mut file)?);
+        let contents = self.contents(&files)?;
         Ok(Locked { file, contents })
     }
 
-    fn contents(&self, bytes: &[u8]) -> Result<Contents> {
-        let chain = Chain::read(&self.cipher, bytes);
+    /// Reads what is in the files, of which the last one is written.
+    fn contents(&self, files: &[Vec<u8>]) -> Result<Contents> {
+        let chain = Chain::read(&self.cipher, files);
         let (whole, end) = (chain.records.len() as u64, chain.end());
         match self.mark()? {
             Some(mark) if mark.records > whole => {
@@ -216,7 +258,10 @@ impl Ledger {
                 return Err(self.damaged("it is not the ledger that was written last"));
             }
             // The mark is there before the first record.
-            None if !bytes.is_empty() => return Err(self.damaged(&format!("{MARK_FILE} beside it is missing"))),
+            None if files.iter().any(|bytes| !bytes.is_empty()) => {
+                return Err(self.damaged(&format!("{MARK_FILE} beside it is missing")));
+            }
+            _ if chain.is_broken => return Err(self.damaged("an earlier file of it has more than was written")),
             _ => {}
         }
         let read = |(place, record): (usize, &Zeroizing<Vec<u8>>)| serde_json::from_slice(record).map_err(|_| place);
@@ -225,11 +270,12 @@ impl Ledger {
         let (entries, records) = entered
             .map_err(|place| self.damaged(&format!("record {} is of another version of this program", place + 1)))?;
         let mended = records.iter().filter(|record| matches!(record, Record::Mended { .. })).count();
-        let torn = (bytes.len() - chain.whole) as u64;
+        let torn = (files.last().map_or(0, Vec::len) - chain.whole) as u64;
         if torn > chain::MAX_SEALED_BYTES {
             return Err(self.damaged("more stands at its end than a crash leaves of one record"));
         }
-        Ok(Contents { entries, records: whole, torn, mended, end })
+        let earlier_files = files.len() as u64 - 1;
+        Ok(Contents { entries, records: whole, torn, mended, earlier_files, end })
     }
 
     /// Returns the mark; none if there is none.
@@ -289,6 +335,39 @@ impl Ledger {
 
     fn cannot_write(&self, error: &std::io::Error) -> Error {
         seal::cannot_write(&self.folder.at(LEDGER_FILE), error, "make room, then run the command again")
+    }
+}
+
+impl Contents {
+    /// Returns how much a whole ledger holds, in words.
+    ///
+    /// Errors ([`Error::Input`]): it ends in a part of a record.
+    pub fn verify(&self) -> Result<String> {
+        if self.torn > 0 {
+            return Err(Error::Input(format!(
+                "the ledger ends in {} that are a part of a record: it was cut there, or a crash has left them, which the next run mends",
+                counted(self.torn, "byte")
+            )));
+        }
+        let mended = match self.mended {
+            0 => String::new(),
+            times => format!("; an unfinished record at its end was removed {}", counted(times as u64, "time")),
+        };
+        let (runs, records) = (counted(self.entries.len() as u64, "run"), counted(self.records, "record"));
+        let files = match self.earlier_files {
+            0 => String::new(),
+            earlier => format!(", in {} files", earlier + 1),
+        };
+        Ok(format!("the ledger is whole: {runs} in {records}{files}{mended}"))
+    }
+
+    /// Returns the entry of this number, from 1 on.
+    ///
+    /// Errors ([`Error::Input`]): there is none.
+    pub fn entry(&self, number: u64) -> Result<&LedgerEntry> {
+        let known = number.checked_sub(1).and_then(|at| self.entries.get(usize::try_from(at).ok()?));
+        let there = counted(self.entries.len() as u64, "run");
+        known.ok_or_else(|| Error::Input(format!("there is no entry {number}: the ledger holds {there}")))
     }
 }
 

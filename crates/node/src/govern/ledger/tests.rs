@@ -229,6 +229,65 @@ fn a_crash_leaves_a_ledger_that_goes_on() {
     refused(&ledger, "more stands at its end");
 }
 
+/// A ledger that was rotated goes on in a new file: all files are read, and each of them is needed.
+#[test]
+fn a_rotated_ledger_goes_on() {
+    let (home, identity) = (tempfile::tempdir().unwrap(), identity());
+    let ledger = Ledger::open(home.path(), &identity).unwrap();
+    ledger.rotate().unwrap_err();
+    let first = ledger.begin(begun("x"), allowed).unwrap();
+    assert_eq!(ledger.rotate().unwrap(), "ledger.1");
+    assert!(ledger.is_there() && !ledger.folder.has(LEDGER_FILE));
+    assert_eq!(ledger.read().unwrap().entries.len(), 1);
+    ledger.rotate().unwrap_err();
+    // A run that began before it ends in the new file.
+    ledger.end(first.entry, done()).unwrap();
+    assert_eq!(ledger.begin(begun("y"), allowed).unwrap().entry, 2);
+    assert_eq!(ledger.rotate().unwrap(), "ledger.2");
+    enter(&ledger, "z");
+    let contents = ledger.read().unwrap();
+    let outcomes: Vec<_> = contents.entries.iter().map(|entry| (entry.begun.id.as_str(), entry.outcome())).collect();
+    assert_eq!(outcomes, [("x", "done"), ("y", "unfinished"), ("z", "done")]);
+    assert!(contents.verify().unwrap().contains("3 runs in 6 records, in 3 files"), "{:?}", contents.verify());
+
+    let path = |name: &str| home.path().join(name);
+    let whole = ["ledger.1", "ledger.2", LEDGER_FILE].map(|name| (path(name), std::fs::read(path(name)).unwrap()));
+    for (place, (file, bytes)) in whole.iter().enumerate() {
+        std::fs::remove_file(file).unwrap();
+        refused(&ledger, "changed, cut or moved");
+        std::fs::write(file, &whole[(place + 1) % 3].1).unwrap();
+        refused(&ledger, "changed, cut or moved");
+        let mut changed = bytes.clone();
+        changed[40] ^= 1;
+        std::fs::write(file, &changed).unwrap();
+        refused(&ledger, "changed, cut or moved");
+        std::fs::write(file, bytes).unwrap();
+    }
+    // What is behind the last record of a file that is not written any more is no crash's.
+    ledger.rotate().unwrap();
+    let third = path("ledger.3");
+    std::fs::write(&third, [&whole[2].1[..], &[0; 9]].concat()).unwrap();
+    refused(&ledger, "an earlier file of it has more than was written");
+    std::fs::write(&third, &whole[2].1).unwrap();
+    assert_eq!(ledger.read().unwrap().entries.len(), 3);
+}
+
+/// A ledger that is rotated while runs are entered loses none of them.
+#[test]
+fn a_ledger_is_rotated_between_runs() {
+    let (home, identity) = (tempfile::tempdir().unwrap(), identity());
+    let open = || Ledger::open(home.path(), &identity).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..8).for_each(|_| drop(enter(&open(), "x"))));
+        }
+        scope.spawn(|| (0..8).for_each(|_| drop(open().rotate())));
+    });
+    let contents = open().read().unwrap();
+    assert_eq!((contents.entries.len(), contents.records), (32, contents.records));
+    assert!(contents.entries.iter().all(|entry| entry.outcome() == "done"));
+}
+
 /// Many at once: every run has an entry of its own, and none is counted before another that it should have seen.
 #[test]
 fn runs_at_the_same_time_are_entered_one_after_the_other() {

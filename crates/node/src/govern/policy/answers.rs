@@ -78,14 +78,15 @@ impl Answers for Uncountable {
 
 /// Returns the other parties that learn something exact about the rows of `me`: those who learn the result, and, where
 /// rows are aligned by ids, all, since each learns at least how many are common. A result with noise is not exact, but
-/// how many are common is.
+/// how many are common is, unless it is blurred.
 pub fn informed<'a>(job: &'a JobSpec, me: &str) -> Vec<&'a str> {
     if job.job.served().is_some() {
         return job.reveal_to.iter().map(String::as_str).filter(|name| *name != me).collect();
     }
     // Whoever learns what shares stand for is named when they are opened.
-    let tells_all = job.job.alignment(job).is_some() || job.reveal == Reveal::Shares;
-    let learns = |name: &str| job.noise.is_none() && (job.learns(name) || job.job.tells_all(job));
+    let exact = job.noise.is_none();
+    let tells_all = (job.job.alignment(job).is_some() && !job.hides_rows()) || (exact && job.reveal == Reveal::Shares);
+    let learns = |name: &str| exact && (job.learns(name) || job.job.tells_all(job));
     job.others(me).into_iter().filter(|name| tells_all || learns(name)).collect()
 }
 

@@ -8,7 +8,7 @@ use tacita_core::primitive::noise::PrivacyLoss;
 use tacita_core::{Error, Result};
 use toml::Spanned;
 
-use super::answers::Answers;
+use super::answers::{Answers, informed};
 use super::{CLIENTS, Policy, Rule, Words};
 use crate::agreement::{AlignWay, JobSpec, Terms};
 use crate::base::text::{counted, names, shown};
@@ -95,6 +95,8 @@ pub struct TriedRule {
     pub line: usize,
     /// The keys that it has, in the order in which they are tried.
     pub keys: Vec<TriedKey>,
+    /// Whether it limits exact answers, of which this job would be one.
+    pub counts_answers: bool,
     approvals: Vec<String>,
 }
 
@@ -162,9 +164,10 @@ impl Policy {
         match &rule.alignment {
             Some(_) => tried.one_of(&rule.alignment, "alignment", aligned),
             None if budget.is_some() => tried.key_if(budget, |_| {
-                let way = aligned?;
+                let way = aligned.filter(|_| !job.hides_rows())?;
                 Some(format!(
-                    "alignment: noise does not hide which or how many rows are common: alignment = [\"{way}\"] in the rule would allow that"
+                    "alignment: noise does not hide which or how many rows are common: limits.blur in the job hides it, and alignment = \
+                     [\"{way}\"] in the rule would allow it"
                 ))
             }),
             None => tried.key_if(limits_results, |_| {
@@ -227,7 +230,8 @@ impl Policy {
                 )
             })
         });
-        TriedRule { line: self.line(&rule.peers), keys: tried.keys, approvals }
+        let counts_answers = rule.exact_answers.is_some() && !informed(job, me).is_empty();
+        TriedRule { line: self.line(&rule.peers), keys: tried.keys, counts_answers, approvals }
     }
 
     /// Returns why not all peers, and the helper, are listed. In a job that is not run between its parties, those who

@@ -6,6 +6,7 @@
 //! binomial number.
 
 use rand_core::CryptoRng;
+use tacita_core::primitive::noise::{PrivacyLoss, binomial};
 use tacita_core::{Item, Session, Side};
 
 use crate::agreement::words::bad;
@@ -14,21 +15,9 @@ use crate::agreement::words::bad;
 const MIN_DUMMIES: u64 = 32;
 const MAX_DUMMIES: u64 = 1 << 20;
 
-/// Delta of the guarantee, at most.
-const DELTA: f64 = 1e-8;
-
 /// Noise of so many coins of each party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blur(u64);
-
-/// Differential privacy of the number of common rows, for one row that is replaced, against the other party.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BlurGuarantee {
-    /// Bound on the privacy loss, but with probability [`BlurGuarantee::delta`].
-    pub epsilon: f64,
-    /// Probability, at most, of a larger loss.
-    pub delta: f64,
-}
 
 impl Blur {
     /// Noise of so many dummies in each pool.
@@ -73,34 +62,9 @@ impl Blur {
         (common as u64).saturating_sub(brought + self.0 / 2) as usize
     }
 
-    /// Returns the least epsilon, in tenths, of which delta is at most 10^-8.
-    pub fn guarantee(&self) -> BlurGuarantee {
-        // The logarithm of each probability of the other's coins, from the fewest on; those far from the middle are 0.
-        let coins = self.0 as f64;
-        let mut logarithms = vec![-coins * std::f64::consts::LN_2];
-        for heads in 1..=self.0 {
-            let last = logarithms[logarithms.len() - 1];
-            logarithms.push(last + ((coins - heads as f64 + 1.0) / heads as f64).ln());
-        }
-        // One row more shifts the number by one; by symmetry, one row fewer loses as much.
-        let delta = |epsilon: f64| {
-            let beyond = |heads: usize| {
-                let shifted = if heads == 0 { 0.0 } else { (epsilon + logarithms[heads - 1]).exp() };
-                (logarithms[heads].exp() - shifted).max(0.0)
-            };
-            (0..logarithms.len()).map(beyond).sum::<f64>()
-        };
-        let tenths = (1..).map(|tenths| f64::from(tenths) / 10.0);
-        // To one digit, rounded up.
-        let rounded = |delta: f64| {
-            let unit = 10f64.powf(delta.max(f64::MIN_POSITIVE).log10().floor());
-            (delta / unit).ceil() * unit
-        };
-        let found = tenths.map(|epsilon| BlurGuarantee { epsilon, delta: rounded(delta(epsilon)) });
-        found
-            .into_iter()
-            .find(|found| found.delta <= DELTA)
-            .unwrap_or(BlurGuarantee { epsilon: f64::INFINITY, delta: 0.0 })
+    /// Returns the privacy loss that the number of common rows is, against the other party.
+    pub fn loss(&self) -> PrivacyLoss {
+        binomial::of_coins(self.0)
     }
 }
 
@@ -113,16 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guarantees_are_those_of_the_binomial_mechanism() {
-        for (dummies, epsilon) in [(128, 1.0), (512, 0.5)] {
-            let found = Blur::new(dummies).unwrap().guarantee();
-            assert_eq!(found.epsilon, epsilon, "{dummies}: {found:?}");
-            assert!(found.delta > 1e-11 && found.delta < 1e-8, "{found:?}");
-        }
+    fn numbers_of_dummies_are_even_and_bounded() {
         for wrong in [0, 1, 31, 33, (1 << 20) + 2, u64::MAX] {
             assert!(Blur::new(wrong).is_err());
         }
-        assert!(Blur::new(1 << 20).unwrap().guarantee().epsilon <= 0.1);
+        assert!(Blur::new(1 << 20).is_ok());
     }
 
     /// Checks that both have as many of the pools in common as they say they brought of the other's.
@@ -139,5 +98,45 @@ mod tests {
         let (again, _) = dummies(Side::First, 3);
         assert!(again[..64] == first[..64] && again[64..] != first[64..]);
         assert_eq!(blur.estimate(100 + common, of_first), (100 + common) - of_first as usize - 32);
+    }
+
+    /// The attack by two counts, on the number of common rows: whoever brings one row more learns by exact numbers
+    /// whether it is common. By blurred ones it guesses right as often as epsilon allows at most.
+    #[test]
+    fn guesses_from_two_numbers_are_bounded_by_epsilon() {
+        let (persons, times) = (40, 60);
+        let common = |person: u8| person.is_multiple_of(3);
+        let item = |person: u8| Item([person; 32]);
+        let theirs: Vec<Item> = (0..persons).filter(|person| common(*person)).map(item).collect();
+        let guesses = f64::from(persons) * f64::from(times);
+        let right = |blur: Option<Blur>| {
+            let mut rng = ChaCha20Rng::from_seed([7; 32]);
+            let mut number = |own: &[Item]| {
+                let session = Session::new(Transcript::new("attack"));
+                let dummies =
+                    blur.map(|blur| [Side::First, Side::Second].map(|side| blur.dummies_of(side, &session, &mut rng)));
+                let (own_dummies, their_dummies, brought) = match &dummies {
+                    Some([(own, brought), (theirs, _)]) => (own.as_slice(), theirs.as_slice(), *brought),
+                    None => (&[][..], &[][..], 0),
+                };
+                let brings: std::collections::HashSet<&Item> = theirs.iter().chain(their_dummies).collect();
+                own.iter().chain(own_dummies).filter(|item| brings.contains(item)).count() as i64 - brought as i64
+            };
+            let mut right = 0;
+            for _ in 0..times {
+                for person in 0..persons {
+                    let others: Vec<Item> = (0..persons).filter(|other| *other != person).map(item).collect();
+                    let more = number(&[&others[..], &[item(person)]].concat()) - number(&others);
+                    right += u32::from((more > 0) == common(person));
+                }
+            }
+            f64::from(right) / guesses
+        };
+        assert_eq!(right(None), 1.0);
+        let blur = Blur::new(128).unwrap();
+        // Two numbers together.
+        let epsilon = 2.0 * blur.loss().epsilon as f64 / 1e6;
+        let found = right(Some(blur));
+        assert!(found < epsilon.exp() / (1.0 + epsilon.exp()) && found < 0.6, "{found}");
     }
 }

@@ -3,7 +3,7 @@
 use tacita_core::Result;
 use tacita_core::protocol::rules::support::Fraction;
 
-use super::{Blur, BlurGuarantee, RowAlignment};
+use super::{Blur, RowAlignment};
 use crate::agreement::{AlignWay, Disclosure, JobSpec, KnownSizes};
 use crate::base::text::count;
 use crate::jobs::intersect::learned::sizes;
@@ -64,7 +64,6 @@ fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String
     );
     let unchecked = format!("{party} can choose which ids it brings: nothing checks them.");
     if let Some(blur) = blur {
-        let BlurGuarantee { epsilon, delta } = blur.guarantee();
         return vec![
             format!(
                 "{party} learns about how many rows have an id that both have{rows}, and not which. Rows are in a hidden common order. Of \
@@ -72,8 +71,9 @@ fn hidden(party: &str, peer: &str, rows: &str, blur: Option<Blur>) -> Vec<String
                 count(blur.dummies())
             ),
             format!(
-                "That number is ({epsilon}, {delta:.0e})-differentially private for one row of {peer}'s that is replaced, as long as both follow \
-                 the protocol; a run that is repeated adds up. What else {party} learns is not blurred."
+                "That number is {}-differentially private for one row of {peer}'s that is replaced, as long as both follow the protocol; a run \
+                 that is repeated adds up. Nothing else is blurred by it.",
+                blur.loss()
             ),
             deviation,
             unchecked,

@@ -21,7 +21,7 @@ use crate::agreement::{AlignWay, Chosen, JobSpec, Network, Protocol, Sizes};
 use crate::base::text::{count, counted};
 use crate::jobs::intersect;
 
-pub use blur::{Blur, BlurGuarantee};
+pub use blur::Blur;
 pub use rows::AlignedRows;
 
 /// The way in which a job aligns rows by ids.

@@ -55,9 +55,11 @@ pub(crate) fn dot(job: &DotJob<'_>, party: &str, known: KnownSizes<'_>) -> Vec<S
             learned.push(format!(
                 "{party} gets a share of each product: a uniformly random number, or 0 if there are no rows."
             ));
-            learned.push(
-                "Whoever has both shares learns the product. Who may is agreed upon in the job that opens them.".into(),
-            );
+            let noise = if job.noise.is_some() { ", plus noise" } else { "" };
+            learned.push(format!(
+                "Whoever has both shares learns the product{noise}. Who may is agreed upon in the job that opens them."
+            ));
+            learned.extend(noise::sentences(job, party));
         }
         _ if job.learns(party) => {
             let noise = if job.noise.is_some() { ", plus noise" } else { "" };

@@ -12,6 +12,7 @@ use super::spec::DotJob;
 use crate::agreement::words::bad;
 use crate::agreement::{Chosen, NoiseBounds, Reveal, WrittenNumber};
 use crate::jobs::noise::{self, DrawnNoise};
+use crate::jobs::numbers::ShareNoise;
 use crate::table::numbers::{decimal as number, to_json};
 
 /// Refuses noise that would protect nothing, with what to do.
@@ -19,9 +20,6 @@ pub(crate) fn check(job: &DotJob<'_>) -> Result<()> {
     let Some(spec) = &job.noise else { return Ok(()) };
     if job.has_roles() || job.parties.0.len() != 2 {
         return bad("noise: only products of two parties can have it: leave it out");
-    }
-    if job.reveal != Reveal::Value {
-        return bad("noise: shares are opened without it: use reveal = \"value\", or leave it out");
     }
     noise::check(job, ot::PROTOCOL)?;
     if let Some(NoiseBounds::ByParty(parties)) = &spec.bounds {
@@ -76,6 +74,12 @@ pub(crate) fn within(job: &DotJob<'_>) -> Result<Option<String>> {
     Ok(law(job)?.map(|law| number(law.within(noise::adders(job).len() as u64) as i128, job.product_decimals())))
 }
 
+/// The noise in shares, as their file states it.
+pub(super) fn of_shares(job: &DotJob<'_>) -> Result<Option<ShareNoise>> {
+    let Some(spec) = job.noise.as_ref().filter(|_| job.reveal == Reveal::Shares) else { return Ok(None) };
+    Ok(Some(ShareNoise::new(&spec.privacy()?, within(job)?.unwrap_or_default())))
+}
+
 /// Draws the noise that this party adds.
 pub(super) fn drawn(job: &DotJob<'_>, me: &str) -> Result<DrawnNoise> {
     noise::drawn(job, me, law(job)?)
@@ -100,13 +104,20 @@ pub(super) fn sentences(job: &DotJob<'_>, party: &str) -> Vec<String> {
     let (Some(spec), Ok(Some(within)), Ok((low, high))) = (&job.noise, within(job), bounds(job, party)) else {
         return Vec::new();
     };
-    let (peer, Ok(privacy)) = (job.peer_of(party), spec.privacy()) else { return Vec::new() };
+    let (peer, Ok(privacy), Ok(Some(loss))) = (job.peer_of(party), spec.privacy(), job.full_loss()) else {
+        return Vec::new();
+    };
     let bound = |bound| number(i128::from(bound), job.decimals());
+    let protected = if job.hides_rows() {
+        format!("whether {peer} has one row, and its numbers, under {loss}-differential privacy in all")
+    } else {
+        format!("the numbers of one row of {peer}'s under {privacy}-differential privacy")
+    };
+    let learns = if job.reveal == Reveal::Shares { "can learn" } else { "learns" };
     let mut learned = vec![
         noise::error_bar(job, &within),
         format!(
-            "{party} learns the numbers of one row of {peer}'s under {privacy}-differential privacy. That holds as long as both follow the protocol, \
-             and {party}'s own numbers are from {} to {}.",
+            "{party} {learns} {protected}. That holds as long as both follow the protocol, and {party}'s own numbers are from {} to {}.",
             bound(low),
             bound(high)
         ),
@@ -115,7 +126,8 @@ pub(super) fn sentences(job: &DotJob<'_>, party: &str) -> Vec<String> {
         learned
             .push(format!("{party} can learn more if it brings numbers beyond these bounds. {peer} would not notice."));
     }
-    learned.extend(noise::limits(party, peer, "numbers", job.own.row_id.is_some()));
+    let shown = job.own.row_id.is_some() && !job.hides_rows();
+    learned.extend(noise::limits(party, peer, "numbers", shown));
     learned
 }
 

@@ -12,7 +12,7 @@ use crate::base::text::{count, counted};
 use crate::jobs::aligned::align;
 use crate::jobs::dot::found::{DotResult, EncryptionCounts, Outcome, open};
 use crate::jobs::dot::spec::DotJob;
-use crate::jobs::dot::{DotInput, methods, side};
+use crate::jobs::dot::{DotInput, methods, noise as dot_noise, side};
 use crate::jobs::noise::{self, DrawnNoise};
 use crate::jobs::numbers::ShareFile;
 
@@ -68,7 +68,8 @@ pub fn run(
         Reveal::Shares => {
             let range = job.range(columns.rows())?;
             let telling = methods::named(agreed.chosen.protocol).is_some_and(|method| method.telling(side).is_some());
-            Outcome::Shares(Box::new(ShareFile::new(job, me, &agreed.session, &range, &shares, telling)))
+            let file = ShareFile::new(job, me, &agreed.session, &range, &shares, telling);
+            Outcome::Shares(Box::new(file.noised(dot_noise::of_shares(job)?)))
         }
         _ => open(job, me, &shares, channel)?,
     };

@@ -207,6 +207,12 @@ impl Job for Intersect {
         Some(self)
     }
 
+    fn instead_of(&self, key: CommonKey) -> Option<&'static str> {
+        let noisy = "The receiver counts itself what matches, so that nobody could add noise. A count or sum with noise is a job = \"dot\" with \
+                     row_id, limits.blur and noise: see docs/guides/dot.md";
+        (key == CommonKey::Noise).then_some(noisy)
+    }
+
     fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         methods::of(spec).learned(spec, party, known)
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tacita_core::primitive::noise::{Privacy, decimal};
 use tacita_core::protocol::dot::{Modulus, ProductRange, Shares};
 use tacita_core::{Error, Result, Session};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
@@ -58,8 +59,37 @@ pub struct ShareFile {
     /// Whether these are `gm-bloom`'s parts, of which each alone tells its product nearly.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub telling: bool,
+    /// Noise that the parties have added to their shares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[zeroize(skip)]
+    pub noise: Option<ShareNoise>,
     /// Hash of everything else, so that a changed file is noticed.
     check: String,
+}
+
+/// Noise in the numbers of a share file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShareNoise {
+    /// Epsilon of differential privacy, as a decimal.
+    pub epsilon: String,
+    /// Delta of differential privacy, as a decimal.
+    pub delta: String,
+    /// Error bar of each number, as it is written.
+    pub within: String,
+}
+
+impl ShareNoise {
+    /// Noise for this privacy, with its error bar.
+    pub fn new(privacy: &Privacy, within: String) -> ShareNoise {
+        let epsilon = decimal::write(privacy.epsilon(), decimal::EPSILON);
+        ShareNoise { epsilon, delta: decimal::write(privacy.delta(), decimal::DELTA), within }
+    }
+
+    /// Whether it is noise for this privacy.
+    pub fn is_for(&self, privacy: &Privacy) -> bool {
+        *self == ShareNoise::new(privacy, self.within.clone())
+    }
 }
 
 /// A share file that has been read, and where it is.
@@ -95,10 +125,19 @@ impl ShareFile {
             range: [low.to_string(), high.to_string()],
             columns,
             telling,
+            noise: None,
             check: String::new(),
         };
         file.check = file.digest();
         file
+    }
+
+    /// The same shares, with this noise in them, by which numbers can be negative.
+    pub fn noised(mut self, noise: Option<ShareNoise>) -> ShareFile {
+        self.signed |= noise.is_some();
+        self.noise = noise;
+        self.check = self.digest();
+        self
     }
 
     /// The sum of shares that runs of the buckets of `job` have left at `me`, in the order of the buckets.
@@ -116,6 +155,7 @@ impl ShareFile {
                 || part.modulus != first.modulus
                 || part.decimals != first.decimals
                 || part.telling
+                || part.noise.is_some()
             {
                 return Err(bad());
             }
@@ -137,6 +177,7 @@ impl ShareFile {
             range: range.map(|bound| bound.to_string()),
             columns: first.columns.clone(),
             telling: false,
+            noise: None,
             check: String::new(),
         };
         file.check = file.digest();
@@ -223,6 +264,9 @@ impl ShareFile {
         self.values.iter().for_each(|value| part(value.as_bytes()));
         if self.telling {
             part(b"telling");
+        }
+        if let Some(ShareNoise { epsilon, delta, within }) = &self.noise {
+            [&b"noise"[..], epsilon.as_bytes(), delta.as_bytes(), within.as_bytes()].into_iter().for_each(part);
         }
         hasher.finalize().to_hex().to_string()
     }

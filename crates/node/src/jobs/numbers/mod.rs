@@ -3,5 +3,5 @@
 pub(crate) mod file;
 mod value;
 
-pub use file::{ShareFile, check_replaceable};
+pub use file::{ShareFile, ShareNoise, check_replaceable};
 pub use value::{Cells, Value, answer};

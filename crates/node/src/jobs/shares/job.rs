@@ -75,7 +75,12 @@ impl Job for SharesSpec {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        key == CommonKey::MinResult
+        matches!(key, CommonKey::MinResult | CommonKey::Noise)
+    }
+
+    /// Shares have had their noise, and were charged for it, since they were made.
+    fn makes_noise(&self) -> bool {
+        false
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -86,6 +91,12 @@ impl Job for SharesSpec {
             );
         }
         spec.check_level()?;
+        if let Some(noise) = &spec.noise {
+            noise.privacy()?;
+            if noise.bounds.is_some() {
+                return bad("noise.bounds: they are those of the job that makes the shares: leave them out");
+            }
+        }
         match self.operation {
             None => bad("the key `operation` is missing: use \"open\", \"sum\" or \"at_least:N\""),
             Some(Operation::AtLeast(_)) if spec.reveal_to.len() < spec.parties.0.len() => {

@@ -18,11 +18,17 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
         _ => format!("{numbers} in the shares"),
     };
     let mut learned = match (job.own.threshold(), job.learns(party)) {
-        (Some(threshold), _) => compared(party, (peer, several), &threshold, known),
+        (Some(threshold), _) => {
+            let mut compared = compared(party, (peer, several), &threshold, known);
+            // What follows from answers about exact numbers does not from those about numbers with noise.
+            compared.truncate(if job.noise.is_some() { 1 } else { compared.len() });
+            compared
+        }
         (None, true) => vec![format!("{party} learns {what}.")],
         (None, false) => vec![format!("{party} learns no number.")],
     };
-    if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) {
+    learned.extend(noise(job, party, peer));
+    if job.own.operation == Some(Operation::Sum) && job.learns(party) && known.items != Some(1) && job.noise.is_none() {
         learned.push(format!("{party} can subtract from the sum what it knows of the numbers."));
         learned.push(format!(
             "{party} can learn one number from the sum if all others come from columns of its own. These have to be filled with zeros, or \
@@ -57,6 +63,19 @@ pub(crate) fn shares(job: &SharesJob<'_>, party: &str, known: KnownSizes<'_>) ->
         learned.push(format!("{party} learns nothing else about {peer}'s data, as long as both follow the protocol."));
     }
     learned
+}
+
+/// Sentences on noise that is in the numbers.
+fn noise(job: &SharesJob<'_>, party: &str, peer: &str) -> Vec<String> {
+    let Some(privacy) = job.noise.as_ref().and_then(|noise| noise.privacy().ok()) else { return Vec::new() };
+    vec![
+        "Noise of both parties is in each number since the shares were made. Numbers with it are compared and opened, none without it.".into(),
+        format!(
+            "{party} learns the numbers of one row of {peer}'s under {privacy}-differential privacy, for each run whose shares these are. That \
+             holds as long as both follow the protocol, and {party}'s own numbers were within their bounds."
+        ),
+        "This loss was charged when the shares were made, and is charged once, whether they are compared or opened.".into(),
+    ]
 }
 
 /// Returns what `party` learns when the numbers in shares are compared with a threshold.

@@ -24,7 +24,7 @@ use crate::jobs::dot::mesh::{learners, peers_of};
 use crate::jobs::dot::methods::ot;
 use crate::jobs::dot::side;
 use crate::jobs::numbers::file::{self, LoadedShareFile};
-use crate::jobs::numbers::{self, Cells, ShareFile, Value};
+use crate::jobs::numbers::{self, Cells, ShareFile, ShareNoise, Value};
 use crate::table::RowCounts;
 pub use compare::{Comparison, EXTENSION};
 
@@ -90,6 +90,9 @@ impl SharesInput {
                 let parties: Vec<_> = this.parties().map(text::shown).collect();
                 let parties: Vec<_> = parties.iter().map(String::as_str).collect();
                 return bad(format!("this is a share of a job of {}, in this order", text::names(&parties)));
+            }
+            if let Err(what) = check_noise(job, this.noise.as_ref()) {
+                return bad(what);
             }
             if !runs.insert(&this.run) {
                 return bad("this share is given twice".into());
@@ -176,11 +179,14 @@ impl PartyInput for SharesInput {
         let known = KnownSizes { all: Some(&sizes), ..KnownSizes::of_sizes(&sizes[me], &sizes[job.peer_of(me)]) };
         let (protocol, learned) = (job.own.protocol(), learned::shares(job, me, known));
         let (values, min_result) = (open(job, me, self, &sizes, peers, rng)?, job.limits.min_result);
+        // That of a sum is no sum of these.
+        let noise = self.files.first().and_then(|kept| kept.share.noise.clone());
+        let within = noise.filter(|_| job.own.operation == Some(Operation::Open)).map(|noise| noise.within);
         let answer = move || {
             let Some(values) = values else { return Ok(Answer::Nothing) };
             Ok(match min_result.filter(|limit| values.iter().any(|value| value.is_below(*limit))) {
                 Some(limit) => Answer::below("value", limit),
-                None => numbers::answer(values, None),
+                None => numbers::answer(values, within),
             })
         };
         Ok(RunResult::new(protocol, learned, answer))
@@ -219,6 +225,26 @@ impl SharesWork {
 
     fn opening(job: &SharesJob<'_>, modulus: Modulus, numbers: usize) -> SharesWork {
         SharesWork::Open(modulus, if job.own.operation == Some(Operation::Sum) { 1 } else { numbers })
+    }
+}
+
+/// Refuses shares with noise of which the terms do not tell, and shares without noise of which they do.
+fn check_noise(job: &SharesJob<'_>, noise: Option<&ShareNoise>) -> std::result::Result<(), String> {
+    let agreed = job.noise.as_ref().and_then(|noise| noise.privacy().ok());
+    match (noise, agreed) {
+        (None, None) => Ok(()),
+        (Some(noise), Some(agreed)) if noise.is_for(&agreed) => Ok(()),
+        (Some(ShareNoise { epsilon, delta, .. }), _) => {
+            let delta = if delta == "0" { String::new() } else { format!(", delta = {delta}") };
+            Err(format!(
+                "this share has noise: agree on noise = {{ epsilon = {epsilon}{delta} }} in the job that opens it"
+            ))
+        }
+        (None, Some(_)) => Err(
+            "this share has no noise, and the job is for numbers with noise: leave `noise` out, or make the shares \
+             with it"
+                .into(),
+        ),
     }
 }
 

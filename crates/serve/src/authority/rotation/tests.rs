@@ -59,6 +59,7 @@ impl Home {
             identity: self.identity.clone(),
             state: state.clone(),
             listen: String::new(),
+            account: None,
             cancel: ConnectCancel::default(),
         };
         let desks = AllowList::read(&allow_file(&self.live)?)?;
