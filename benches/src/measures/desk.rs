@@ -113,6 +113,7 @@ impl Place<'_> {
             state: self.home.join("state"),
             listen: address,
             cancel,
+            account: None,
         })
     }
 

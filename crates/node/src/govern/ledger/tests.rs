@@ -279,7 +279,11 @@ fn a_ledger_is_rotated_between_runs() {
     let open = || Ledger::open(home.path(), &identity).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..8).for_each(|_| drop(enter(&open(), "x"))));
+            scope.spawn(|| {
+                (0..8).for_each(|_| {
+                    enter(&open(), "x");
+                })
+            });
         }
         scope.spawn(|| (0..8).for_each(|_| drop(open().rotate())));
     });
