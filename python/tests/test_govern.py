@@ -62,14 +62,14 @@ def test_a_policy_is_explained(pair, tmp_path: pathlib.Path) -> None:
     path = policy(tmp_path, ids["insurer"].fingerprint, 'reveal = ["rows"]\n[[allow]]\npeers = []')
     told = tacita.policy.explain(question(parties), identity=ids["hospital"], policy=path)
     assert told.allowed_by is None and [(rule.line, rule.allows) for rule in told.rules] == [(2, False), (5, False)]
-    peers, reveal = told.rules[0].keys
+    peers, reveal, *_ = told.rules[0].keys
     assert peers.refusal is None and reveal.text == 'reveal = ["rows"]'
     assert reveal.refusal == 'reveal: the job reveals "count"' and reveal.line == 3
     path = policy(tmp_path, ids["insurer"].fingerprint, "exact_answers = 3")
     told = tacita.policy.explain(question(parties), identity=ids["hospital"], policy=path)
     assert told.allowed_by == 2 and told.remaining[0].startswith("exact_answers is counted when a run has read its rows")
     with pytest.raises(tacita.InputError, match="names no party with the identity"):
-        tacita.policy.explain(question({"a": {}, "b": {}}), identity=ids["hospital"], policy=path)
+        tacita.policy.explain(question({"hospital": {}, "insurer": {}}), identity=ids["hospital"], policy=path)
 
 
 def test_a_ledger_is_read_as_by_the_command(pair, tmp_path: pathlib.Path) -> None:

@@ -283,7 +283,7 @@ impl RunAccount {
     /// Ends the entry with the report, or with the reason why there is none.
     #[pyo3(signature = (*, report=None, why=None))]
     fn end(&self, py: Python<'_>, report: Option<&str>, why: Option<String>) -> PyResult<()> {
-        let outcome = report.map(|report| serde_json::from_str::<AccountedOutcome>(report)).transpose();
+        let outcome = report.map(serde_json::from_str::<AccountedOutcome>).transpose();
         let outcome = outcome.map_err(|error| raise(py, Error::Internal(error.to_string())))?;
         let failed = Error::Input(why.unwrap_or_default());
         py.detach(|| self.account.end(outcome.ok_or(&failed))).map_err(|error| raise(py, error))

@@ -127,6 +127,7 @@ const CRATES: [Crate; 6] = [
             "identity",
             "outcome",
             "spec",
+            "govern",
             "levels",
             "log",
             "run",

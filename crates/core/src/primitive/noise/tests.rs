@@ -246,9 +246,9 @@ fn approximate_losses_spend_their_delta_first() {
     assert_eq!((coins.epsilon_at(delta), coins.epsilon_at(coins.delta)), (1_000_000, 1_000_000));
     assert_eq!(coins.epsilon_at(coins.delta - 1), u64::MAX);
     let of = |times: usize| (0..times).fold(PrivacyLoss::default(), |sum, _| sum.and(coins));
-    // 100 times rho = 0.5, and 3e-7 of delta.
-    let exact = 50.0 + 2.0 * (50.0 * (1.0 / 7e-7f64).ln()).sqrt();
-    let found = of(100).epsilon_at(delta) as f64 / 1e6;
+    // 300 times rho = 0.5, and 9e-7 of delta.
+    let exact = 150.0 + 2.0 * (150.0 * (1.0 / 1e-7f64).ln()).sqrt();
+    let found = of(300).epsilon_at(delta) as f64 / 1e6;
     assert!(found >= exact && found < exact + 1e-5, "{found} {exact}");
     assert_eq!(of(1000).epsilon_at(delta), u64::MAX);
 }

@@ -213,10 +213,9 @@ fn an_answer_by_another_key_gives_an_output_that_is_known_for_a_guess_alone() {
     let answered = OprfKey(Scalars::Ristretto255(vec![other.clone()])).blind_evaluate(&blinded).unwrap();
     let output = blinds.finalize(&[b"input"], &answered, &public).unwrap()[0];
 
+    let offset = group.multiply(&group.decode(&blinded).unwrap(), &group.minus(&other, &announced));
     let predicted = |guess: &[u8; 5]| {
         let point = group.decode(&suite.hash_to_group(&[guess]).unwrap()).unwrap();
-        let multiple = group.subtract(&group.decode(&blinded).unwrap(), &point);
-        let offset = group.multiply(&multiple, &group.minus(&other, &announced));
         suite.finalize(&[guess], &group.encode(&group.add(&group.multiply(&point, &announced), &offset)))[0]
     };
     assert_eq!(predicted(b"input"), output);

@@ -144,11 +144,14 @@ impl View {
                 if view.bytes(from, to, SHARES.code).len() != (open * modulus.bits() as usize).div_ceil(8) {
                     return Err("shares of closed cells travel".into());
                 }
-                let told = parties.iter().map(|one| {
-                    let someone = (0..PARTIES).find(|other| other != one).unwrap();
-                    view.bytes(*one, someone, ANSWERS.code)
-                });
-                let told: Vec<Vec<u8>> = told.collect();
+                let told_by = |one: usize| {
+                    let someone = (0..PARTIES).find(|other| *other != one).unwrap();
+                    view.bytes(one, someone, ANSWERS.code)
+                };
+                if view.bytes(from, to, ANSWERS.code) != told_by(from) {
+                    return Err("not all hear alike which cells close".into());
+                }
+                let told = parties.map(told_by);
                 let bit = |cell: usize| told.iter().fold(0, |sum, bytes| sum ^ bytes[cell / 8] >> (cell % 8) & 1) == 1;
                 if (0..closed.len()).any(|cell| bit(cell) != closed[cell]) {
                     return Err("more is opened than which cells close".into());
@@ -217,11 +220,14 @@ fn leaky_variants_fail() {
     assert!(check(&told).contains("which cells close"));
 }
 
+/// Change of a message.
+type Change = Arc<dyn Fn(&mut Frame) + Send + Sync>;
+
 /// Messages in other forms end the run at the victim, who names the culprit.
 #[test]
 fn messages_in_wrong_forms_end_the_run() {
     let table = table(2);
-    let run = |number: usize, change: Arc<dyn Fn(&mut Frame) + Send + Sync>| {
+    let run = |number: usize, change: Change| {
         let count = std::sync::atomic::AtomicUsize::new(0);
         let tap = move |mut frame: Frame| {
             let due = [ANSWERS.code, SHARES.code].contains(&frame.label) && frame.kind == Frame::DATA;
@@ -241,7 +247,7 @@ fn messages_in_wrong_forms_end_the_run() {
         run_parties(PARTIES, &wire, part).swap_remove(2)
     };
     assert!(run(usize::MAX, Arc::new(|_| ())).is_ok());
-    let changes: [Arc<dyn Fn(&mut Frame) + Send + Sync>; 3] = [
+    let changes: [Change; 3] = [
         Arc::new(|frame| frame.payload.truncate(frame.payload.len() - 1)),
         Arc::new(|frame| frame.payload.push(0)),
         Arc::new(|frame| frame.label ^= 0x40),

@@ -77,7 +77,7 @@ fn the_peer_is_told_the_kind_of_what_is_wrong() {
     for me in NAMES {
         let (_, told) = play(&job, me, &with(&job, me, HELLO, "{}"), false);
         assert_eq!(told, Some(ErrorKind::Protocol));
-        let (_, told) = play(&job, me, &changed(&job, me, HELLO, "tacita", json!(5)), false);
+        let (_, told) = play(&job, me, &changed(&job, me, HELLO, "tacita", json!(6)), false);
         assert_eq!(told, Some(ErrorKind::Terms));
     }
 }

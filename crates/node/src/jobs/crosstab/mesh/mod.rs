@@ -3,6 +3,7 @@
 
 mod cost;
 mod learned;
+mod results;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ use crate::jobs::dot::mesh::check::check_products;
 use crate::jobs::dot::mesh::{USUAL_K, k};
 use crate::jobs::dot::methods::ot;
 use crate::jobs::intersect;
+use results::{results_of, same_results};
 
 pub(super) use cost::cost;
 pub(super) use learned::{at_a_glance, learned};
@@ -296,49 +298,6 @@ pub(super) fn run(job: &CrosstabJob<'_>, brought: &CrosstabInput, run: PartConte
 
 fn counts_of(role: usize, first: usize, second: usize) -> usize {
     if role == WITH_CATEGORIES[0] { first } else { second }
-}
-
-/// Results that parties who learn have alike: names of each, counts, and sums of those who learn them.
-struct Results {
-    names: Vec<String>,
-    counts: Vec<u8>,
-    sums: Vec<u8>,
-}
-
-fn results_of(names: &[Vec<Labels>], counts: Option<&[Option<u128>]>, sums: Option<&[Option<i128>]>) -> Results {
-    let bytes = |numbers: Vec<i128>| numbers.into_iter().flat_map(i128::to_le_bytes).collect();
-    Results {
-        names: names.iter().map(|names| serde_json::json!(names).to_string()).collect(),
-        counts: bytes(counts.unwrap_or_default().iter().flatten().map(|count| *count as i128).collect()),
-        sums: bytes(sums.unwrap_or_default().iter().flatten().copied().collect()),
-    }
-}
-
-/// Checks that a party and each other that learns what it does have the same results.
-fn same_results(
-    results: &Results,
-    job: &CrosstabJob<'_>,
-    me: usize,
-    roles: Roles,
-    heard: &mut Heard,
-    channels: &mut [Channel],
-) -> Result<()> {
-    let all = job.parties.names();
-    let learns = |party: usize| job.learns(all[party]);
-    let has_sums = |party: usize| learns(party) && party != roles.0[MEASURE];
-    let shared = |peer: usize| {
-        let mut statements = Vec::new();
-        if learns(me) && learns(peer) {
-            let names = results.names.iter().enumerate();
-            statements.extend(names.map(|(party, names)| MeshStatement::new([party], [names])));
-            statements.push(MeshStatement::new(WITH_CATEGORIES.map(|role| roles.0[role]), [&results.counts]));
-        }
-        if has_sums(me) && has_sums(peer) {
-            statements.push(MeshStatement::new(0..PARTIES, [&results.sums]));
-        }
-        statements
-    };
-    heard.check("names, counts or sums", shared, channels)
 }
 
 /// A table whose shape is known.
