@@ -120,7 +120,8 @@ fn a_table_without_closed_cells_takes_what_is_planned() {
     for (name, [names, none]) in NAMES.iter().zip([[2, 0], [1, 1], [0, 2]]) {
         let sent = report["parties"][name]["bytes"]["sent"].as_u64().unwrap();
         let planned = plan["parties"][name]["bytes_sent"].as_u64().unwrap();
-        // Ten names of 6 bytes, and their lengths, to each other that learns; to others that have some, two empty messages.
+        // Ten names of 6 bytes, and their lengths, to each other that learns; to others that have some, two empty
+        // messages.
         assert_eq!(sent, planned + names * (10 * 6 + 10 + 20 + 10) + none * 20, "{name}");
     }
 }

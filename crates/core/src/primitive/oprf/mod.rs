@@ -8,10 +8,10 @@
 //! inputs at all, not even for an unbounded observer.
 //!
 //! [`Blinds`] multiply, as the RFC does. [`AdditiveBlinds`] add a multiple of the generator, which is faster: both of
-//! their products are of points that are made ready. They need the key's public part, [`OprfPublicKey`], beforehand.
-//! Without it in what is made of the outputs, a party with two keys would get the difference of two points that it
-//! knows for one guess of an input (Jarecki, Krawczyk & Xu, "On the (in)security of the Diffie-Hellman oblivious PRF
-//! with multiplicative blinding", PKC 2021). The outputs are those of the RFC.
+//! their products are of points that are made ready. They need the key's public part, [`OprfPublicKey`], beforehand. A
+//! party that answers with another key gets an output that it can compute for a guess of the input; so what is made of
+//! outputs has to be bound to that key (Jarecki, Krawczyk & Xu, "On the (in)security of the Diffie-Hellman oblivious
+//! PRF with multiplicative blinding", PKC 2021). The outputs are those of the RFC.
 
 mod suite;
 

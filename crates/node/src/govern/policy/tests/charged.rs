@@ -1,4 +1,5 @@
-//! Losses that are charged besides those of values: of a blurred number of common rows, and of shares when they are made.
+//! Losses that are charged besides those of values: of a blurred number of common rows, and of shares when they are
+//! made.
 
 use super::*;
 
