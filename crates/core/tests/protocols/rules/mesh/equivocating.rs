@@ -129,11 +129,10 @@ fn is_true(error: &Error, culprit: &str) -> bool {
         Error::Protocol { peer, .. } => peer == culprit,
         Error::OneOf { peers, .. } => peers.iter().any(|peer| peer == culprit),
         // What the culprit says of others is its own word.
-        Error::Peer { peer, kind: ErrorKind::Protocol } => peer == culprit,
-        Error::Reported { culprit: named, by, kind: ErrorKind::Protocol, .. } => named == culprit || by == culprit,
         // A victim that went another way can take the next message of an honest party for wrong, and say so to it. That
         // party hears an accusation of which it knows that it is false, as the word of the victim.
         Error::Peer { kind: ErrorKind::Protocol, .. } => true,
+        Error::Reported { culprit: named, by, kind: ErrorKind::Protocol, .. } => named == culprit || by == culprit,
         Error::Peer { kind, .. } | Error::Reported { kind, .. } => {
             matches!(kind, ErrorKind::OneOf | ErrorKind::Network)
         }
