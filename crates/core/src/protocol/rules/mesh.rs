@@ -39,7 +39,8 @@ const COLUMN_BITS: usize = 1 << 30;
 /// links, in their order. `at_level` hears the length and the number of the candidates of several parties before they
 /// are counted.
 ///
-/// Errors: [`Error::Input`] if there are more candidates or rules than `params` allow; the channels'; the peers'.
+/// Errors: [`Error::Input`](crate::error::Error::Input) if there are more candidates or rules than `params` allow; the
+/// channels'; the peers'.
 pub fn run(
     baskets: &Baskets,
     params: &Params,

@@ -57,7 +57,7 @@ pub struct Params {
     /// Itemsets whose counts are opened.
     pub reveal: RevealedCounts,
     /// The parties that learn counts and rules. The others learn which itemsets are frequent, by numbers of items. Not
-    /// all can be left out of counts of all candidates, nor with `mixed_only`: see [`Params::check_among`].
+    /// all can be left out of counts of all candidates, nor with `mixed_only`: see `Params::check_among`.
     pub learners: Learners,
     /// Items of the longest itemsets.
     pub max_len: usize,
