@@ -169,7 +169,7 @@ impl AdditiveBlinds {
         AdditiveBlinds(suite.random_scalars(count, rng))
     }
 
-    /// The encoding of `H(input) + blind * G` for each input. Fails as [`OprfKey::evaluate`] does, and if a sum is the
+    /// The encoding of `H(input) + blind * G` for each input. Fails as `OprfKey::evaluate` does, and if a sum is the
     /// identity, which is as unlikely.
     pub fn blind<I: AsRef<[u8]> + Sync>(&self, inputs: &[I]) -> Result<Vec<u8>> {
         assert_eq!(self.0.len(), inputs.len(), "every input has its blind");
