@@ -23,7 +23,7 @@ use tacita_core::protocol::intersect::ecdh::{self, TagDomain, count, payload, ro
 use tacita_core::protocol::intersect::tag_exchange::{Params, Payload, ReceiverReveal, ReturnedRows};
 use tacita_core::protocol::intersect::vole;
 use tacita_core::session::{Session, Transcript};
-use tacita_core::{Channel, Error, Item, Result, Security};
+use tacita_core::{Channel, Error, ErrorKind, Item, Result, Security};
 
 pub fn rng(seed: u8) -> ChaCha20Rng {
     ChaCha20Rng::from_seed([seed; 32])
@@ -486,4 +486,9 @@ pub fn lengths(frames: &[Frame]) -> Vec<(u8, usize)> {
 /// Whether an error blames the peer for breaking the protocol.
 pub fn blames(error: &Error) -> bool {
     matches!(error, Error::Protocol { .. } | Error::OneOf { .. })
+}
+
+/// Whether an error says that a message did not come: to this party, or to another that noticed it sooner.
+pub fn misses(error: &Error) -> bool {
+    matches!(error, Error::Network { .. } | Error::Peer { kind: ErrorKind::Network, .. })
 }
