@@ -57,6 +57,7 @@ const DELIVERY: &str = include_str!("../../../../examples/rules/delivery.csv");
 
 const CLINIC: &str = include_str!("../../../../examples/crosstab/clinic.csv");
 const LABORATORY: &str = include_str!("../../../../examples/crosstab/laboratory.csv");
+const PAYMENTS: &str = include_str!("../../../../examples/crosstab/insurer.csv");
 
 /// Observations of the seven observers, by observer name.
 const OBSERVED: [(&str, &str); 7] = [
@@ -69,7 +70,7 @@ const OBSERVED: [(&str, &str); 7] = [
     ("observer_7", include_str!("../../../../examples/certificates/observer_7.csv")),
 ];
 
-const TOUR: [Stop; 11] = [
+const TOUR: [Stop; 12] = [
     Stop {
         title: "Which of the hospital's patients does the insurer insure?",
         story: "The hospital writes \"LAST, First\" and ISO dates, the insurer \"First  last\" and dates without dashes: the \
@@ -146,6 +147,14 @@ const TOUR: [Stop; 11] = [
         name: "crosstab",
         job: include_str!("../../../../examples/crosstab/job.toml"),
         inputs: &[("clinic", CLINIC), ("laboratory", LABORATORY)],
+    },
+    Stop {
+        title: "And what was paid for them on average, says their insurer?",
+        story: "A third party has the payments. The clinic gets the mean of each open cell, the insurer no cell at all. All \
+                three learn which patients all know, and which cells are closed.",
+        name: "crosstab-of-three",
+        job: include_str!("../../../../examples/crosstab/three.toml"),
+        inputs: &[("clinic", CLINIC), ("laboratory", LABORATORY), ("insurer", PAYMENTS)],
     },
     Stop {
         title: "Which certificate do most of seven observers see for a host?",
