@@ -115,11 +115,17 @@ class Question:
         return keys
 
     def _check(self) -> Job:
-        """The job that this is, with parties that stand in for those that it does not name."""
+        """The job that this is, with parties that stand in for those that it does not name: two, or three if it cannot be about two."""
         keys = self._keys()
-        if self._wants_parties:
-            keys["parties"] = _stand_ins(keys)
-        return Job(**keys)
+        if not self._wants_parties:
+            return Job(**keys)
+        try:
+            return Job(**keys, parties=_stand_ins(keys, 2))
+        except InputError as error:
+            try:
+                return Job(**keys, parties=_stand_ins(keys, 3))
+            except InputError:
+                raise error from None
 
     def _among(self, parties: Sequence[str]) -> Job:
         """The job that this is among these parties, unless it names its own."""
@@ -650,14 +656,14 @@ KINDS: dict[str, Any] = {kind.kind: kind for kind in (Intersect, Union, Dot, Rul
 """The classes by the word for them in job files."""
 
 
-def _stand_ins(keys: Mapping[str, Any]) -> list[str]:
-    """The parties that are named somewhere in the keys, each once, and others if those are fewer than two."""
+def _stand_ins(keys: Mapping[str, Any], least: int) -> list[str]:
+    """The parties that are named somewhere in the keys, each once, and others if those are fewer than `least`."""
     learners = keys.get("reveal_to", ())
     named = [*([learners] if isinstance(learners, str) else learners), *keys.get("gives", ())]
     named += keys["column"] if isinstance(keys.get("column"), Mapping) else []
     others = (name for name in ("party_1", "party_2", "party_3", "party_4") if name not in named)
     named = list(dict.fromkeys(named))
-    return named + [next(others) for _ in range(len(named), 2)]
+    return named + [next(others) for _ in range(len(named), least)]
 
 
 def _keys_of(text: str, is_json: bool) -> dict[str, Any]:

@@ -369,6 +369,7 @@ def test_a_session_knows_the_parties_and_a_question_may_name_its_own() -> None:
 def test_a_question_without_parties_is_for_those_that_are_there() -> None:
     three = tacita.local({name: MINE for name in "abc"})
     assert three.ask(tacita.Intersect(key=["id"], reveal_to="a"))["a"].value == {"rows": 4}
+    assert three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="star"))["a"].value == {"rows": 4}
     with pytest.raises(tacita.InputError, match='"vole" is not for .* with 3 parties'):
         three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="vole"))
     both = [{"x": [1, 1, 0]}, {"y": [1, 1, 1]}, {"x": [1, 0, 1]}]
