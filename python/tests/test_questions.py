@@ -369,7 +369,6 @@ def test_a_session_knows_the_parties_and_a_question_may_name_its_own() -> None:
 def test_a_question_without_parties_is_for_those_that_are_there() -> None:
     three = tacita.local({name: MINE for name in "abc"})
     assert three.ask(tacita.Intersect(key=["id"], reveal_to="a"))["a"].value == {"rows": 4}
-    assert three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="star"))["a"].value == {"rows": 4}
     with pytest.raises(tacita.InputError, match='"vole" is not for .* with 3 parties'):
         three.ask(tacita.Intersect(key=["id"], reveal_to="a", protocol="vole"))
     both = [{"x": [1, 1, 0]}, {"y": [1, 1, 1]}, {"x": [1, 0, 1]}]
@@ -382,6 +381,11 @@ def test_a_question_without_parties_is_for_those_that_are_there() -> None:
     # Names that stand in for parties are no others'.
     for learners in (["party_1"], ["party_2", "party_1"], list("abc")):
         assert tacita.Intersect(key=["id"], reveal_to=learners).parties is None
+    # Of two, both would learn.
+    one = tacita.Rules(items="*", min_support=1, min_confidence=1, reveal=tacita.Frequent(to="c"))
+    assert shop.ask(one)["c"].value == {"itemsets": 7, "rules": 3}
+    with pytest.raises(tacita.InputError, match="^reveal_to: both parties learn the rules"):
+        tacita.local({"a": {"x": [1]}, "b": {"y": [1]}}).ask(dataclasses.replace(one, reveal=tacita.Frequent(to="a")))
 
 
 def test_a_reader_answers_one_question() -> None:
