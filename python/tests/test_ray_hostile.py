@@ -22,11 +22,11 @@ def meet(job: tacita.Job, tmp_path: pathlib.Path, name: str, rows: int = 1500, r
     """A driver of its own, which may say what it likes."""
     identity = _tacita.Identity.load(tmp_path / "id" / name)
     work = _tacita.Work.open(tmp_path / f"work-{name}", job._spec, name, identity, False)
-    commitment = _tacita.Commitment()
+    account, commitment = _tacita.RunAccount.open(job._spec, name, identity), _tacita.Commitment()
     commitment.add(b"rows")
     counts = json.dumps({"read": rows, "nulls": 0, "unreadable": 0, "duplicates": 0, "items": rows})
     drivers = _tacita.Drivers.meet(
-        job._spec, name, identity, work, rows=counts, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
+        job._spec, name, identity, work, account, rows=counts, commitment=commitment, buckets=5, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
     if ready:
         Own(drivers, name, job.parties).ready()

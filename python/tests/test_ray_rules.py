@@ -234,8 +234,9 @@ def test_a_leader_that_ends_a_level_early_is_found_out(parties, tmp_path: pathli
     identity = _tacita.Identity.load(tmp_path / "id" / "hospital")
     work = _tacita.Work.open(tmp_path / "work", job._spec, "hospital", identity, False)
     counts = {"read": 400, "nulls": 0, "unreadable": 0, "duplicates": 0, "items": 400}
+    account = _tacita.RunAccount.open(job._spec, "hospital", identity)
     drivers = _tacita.Drivers.meet(
-        job._spec, "hospital", identity, work, rows=json.dumps(counts), commitment=_tacita.Commitment(), buckets=4, finished=[], listen=None, timeout=30.0, patience=60.0
+        job._spec, "hospital", identity, work, account, rows=json.dumps(counts), commitment=_tacita.Commitment(), buckets=4, finished=[], listen=None, timeout=30.0, patience=60.0
     )  # fmt: skip
     own = Own(drivers, "hospital", job.parties)
     own.ready()

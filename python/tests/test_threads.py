@@ -64,14 +64,18 @@ def test_who_asks_for_a_run_that_is_being_agreed_on_does_not_hold_the_interprete
             job = tacita.Job(job="intersect", id="x", reveal_to=["a"], key={"columns": ["id"]}, parties=parties)
             spec, identity = _spec_of(job), _tacita.Identity.load(pathlib.Path("id/b"))
             work = _tacita.Work.open(pathlib.Path("work"), spec, "b", identity, False)
-
+            account = _tacita.RunAccount.open(spec, "b", identity)
             counts = '{"read": 1, "nulls": 0, "unreadable": 0, "duplicates": 0, "items": 1}'
 
             def meet():
-                _tacita.Drivers.meet(
-                    spec, "b", identity, work, rows=counts, commitment=_tacita.Commitment(), buckets=1, finished=[],
-                    listen=None, timeout=3600.0, patience=3600.0,
-                )
+                try:
+                    _tacita.Drivers.meet(
+                        spec, "b", identity, work, account, rows=counts, commitment=_tacita.Commitment(), buckets=1, finished=[],
+                        listen=None, timeout=3600.0, patience=3600.0,
+                    )
+                finally:
+                    # Nothing calls any more.
+                    os._exit(1)
 
             threading.Thread(target=meet, daemon=True).start()
             # It calls only after it has the run.
