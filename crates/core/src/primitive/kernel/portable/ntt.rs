@@ -51,17 +51,20 @@ pub(in super::super) fn multiply_add(prime: &Prime, a: &[u64], b: &[u64], sum: &
 
 /// See [`Ntt::accumulate`](super::super::ntt::Ntt::accumulate).
 pub(in super::super) fn accumulate(prime: &Prime, pairs: &[LanePair], factors: &[u64], sum: &mut LanePair) {
+    /// Lanes whose sums stay in registers while all pairs are added.
+    const BLOCK: usize = 4;
     let width = factors.len() / pairs.len();
     for (half, sum) in sum.iter_mut().enumerate() {
-        let mut wide = sum.map(u128::from);
-        for (pair, factors) in pairs.iter().zip(factors.chunks_exact(width)) {
-            let neighbours = wide.chunks_exact_mut(LANES / width).zip(pair[half].chunks_exact(LANES / width));
-            for ((wide, values), &factor) in neighbours.zip(factors) {
-                for (wide, &value) in wide.iter_mut().zip(values) {
-                    *wide = wide.wrapping_add(u128::from(value) * u128::from(factor));
+        for (block, sum) in sum.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+            let places: [usize; BLOCK] = std::array::from_fn(|lane| (block * BLOCK + lane) * width / LANES);
+            let mut wide = sum.map(u128::from);
+            for (pair, factors) in pairs.iter().zip(factors.chunks_exact(width)) {
+                let values = &pair[half].as_chunks::<BLOCK>().0[block];
+                for ((wide, &value), &place) in wide.iter_mut().zip(values).zip(&places) {
+                    *wide = wide.wrapping_add(u128::from(value) * u128::from(factors[place]));
                 }
             }
+            *sum = wide.map(|wide| prime.reduce_wide(wide));
         }
-        *sum = wide.map(|wide| prime.reduce_wide(wide));
     }
 }
