@@ -84,11 +84,12 @@ licences: fetch  ## deny.toml holds for the dependency graph
 	scripts/need cargo-deny
 	cargo deny --offline --locked check --hide-inclusion-graph licenses bans sources
 
-# The kernels are all in the primitives; the same test programs run a second time, so nothing is built for it.
+# The kernels are all in the primitives; the same test programs run a second time, so nothing is built for it. Where there is no AVX-512,
+# `unit` runs what AVX2 does.
 portable: fetch  ## the primitives' tests, on the kernels that every processor runs, and the groups' on those without AVX-512
 	scripts/need cargo-nextest
 	TACITA_PORTABLE=1 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::/)'
-	TACITA_PORTABLE=avx2 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::(group|okvs|elgamal|published::(pallas|polynomial::tests::ciphertexts))/)'
+	! grep -qs avx512ifma /proc/cpuinfo || TACITA_PORTABLE=avx2 $(TESTS) --workspace --lib -E 'package(tacita-core) and test(/^primitive::(group|okvs|elgamal|published::(pallas|polynomial::tests::ciphertexts))/)'
 
 unit: fetch  ## the tests, those of whole processes and of the page in a browser included
 	scripts/need cargo-nextest chromium etcd postgresql schemas
