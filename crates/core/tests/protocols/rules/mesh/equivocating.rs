@@ -37,39 +37,58 @@ struct Equivocation<'a> {
     number: usize,
     change: Arc<Change>,
     sent: Arc<Mutex<Vec<Frame>>>,
+    /// Whether parties compare digests. Weakened: each is sent its own.
+    compares: bool,
 }
 
-impl Equivocation<'_> {
-    fn run(&self) -> Vec<Ended<Mined>> {
-        let (expected, digests) = mpsc::channel();
-        let (expected, digests) = (Mutex::new(expected), Mutex::new(digests));
-        let (count, number, change, sent) = (AtomicUsize::new(0), self.number, self.change.clone(), self.sent.clone());
-        let from_culprit: Arc<Tap> = Arc::new(move |mut frame: Frame| {
-            if frame.kind != Frame::DATA {
-                return Some(vec![frame]);
-            }
-            sent.lock().unwrap().push(frame.clone());
-            if count.fetch_add(1, Ordering::Relaxed) == number {
-                frame = change(frame);
-            }
-            if frame.label == DIGESTS.code {
-                frame.payload = digests.lock().unwrap().recv_timeout(Duration::from_secs(10)).unwrap_or_default();
-            }
-            Some(vec![frame])
-        });
-        let from_victim: Arc<Tap> = Arc::new(move |frame: Frame| {
+/// Changes to what the two ends of a link send, so that each end is sent its own digests.
+fn own_digests() -> [Arc<Tap>; 2] {
+    let ((one, at_other), (other, at_one)) = (mpsc::channel(), mpsc::channel());
+    [(one, at_one), (other, at_other)].map(|(sent, theirs)| -> Arc<Tap> {
+        let (sent, theirs) = (Mutex::new(sent), Mutex::new(theirs));
+        Arc::new(move |mut frame: Frame| {
             if frame.kind == Frame::DATA && frame.label == DIGESTS.code {
-                let _ = expected.lock().unwrap().send(frame.payload.clone());
+                // Whoever has ended sends none.
+                let _ = sent.lock().unwrap().send(frame.payload);
+                frame.payload = theirs.lock().unwrap().recv_timeout(Duration::from_secs(10)).unwrap_or_default();
             }
             Some(vec![frame])
+        })
+    })
+}
+
+impl<'a> Equivocation<'a> {
+    /// One that changes nothing.
+    fn new(case: &'a Case, culprit: usize, victim: usize) -> Equivocation<'a> {
+        let change = Arc::new(|frame| frame);
+        Equivocation { case, culprit, victim, number: usize::MAX, change, sent: Arc::default(), compares: true }
+    }
+
+    fn run(&self) -> Vec<Ended<Mined>> {
+        let (count, number, change, sent) = (AtomicUsize::new(0), self.number, self.change.clone(), self.sent.clone());
+        let [as_expected, to_culprit] = own_digests();
+        let from_culprit: Arc<Tap> = Arc::new(move |mut frame: Frame| {
+            if frame.kind == Frame::DATA {
+                sent.lock().unwrap().push(frame.clone());
+                if count.fetch_add(1, Ordering::Relaxed) == number {
+                    frame = change(frame);
+                }
+            }
+            as_expected(frame)
         });
+        // The culprit knows better than to compare what the victim sends, and ends as others do.
+        let from_victim: Arc<Tap> = to_culprit;
         let names: Vec<String> = (0..self.case.parties).map(|party| party.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let pair = [self.culprit.min(self.victim), self.culprit.max(self.victim)];
         let wire = |one, other| {
             let of_names = [names[one], names[other]];
             match [one, other] {
-                link if link != pair => in_memory(one, other),
+                link if link != pair && self.compares => in_memory(one, other),
+                link if link != pair => {
+                    let [from_one, from_other] = own_digests();
+                    tapped_between(of_names, from_one, from_other)
+                }
                 [one, _] if one == self.culprit => tapped_between(of_names, from_culprit.clone(), from_victim.clone()),
                 _ => tapped_between(of_names, from_victim.clone(), from_culprit.clone()),
             }
@@ -85,9 +104,8 @@ impl Equivocation<'_> {
 
 /// The frames that the culprit sends to the victim in an honest run.
 fn frames(case: &Case, culprit: usize, victim: usize) -> Vec<Frame> {
-    let sent: Arc<Mutex<Vec<Frame>>> = Arc::default();
-    let change: Arc<Change> = Arc::new(|frame| frame);
-    let ended = Equivocation { case, culprit, victim, number: usize::MAX, change, sent: sent.clone() }.run();
+    let run = Equivocation::new(case, culprit, victim);
+    let (sent, ended) = (run.sent.clone(), run.run());
     assert!(ended.iter().all(Result::is_ok), "{ended:?}");
     std::mem::take(&mut *sent.lock().unwrap())
 }
@@ -154,8 +172,7 @@ fn check(parties: usize, mixed_only: bool, links: &[(usize, usize)]) {
                 if change(frame.clone()).payload == frame.payload {
                     continue;
                 }
-                let run = Equivocation { case: &case, culprit, victim, number, change, sent: Arc::default() };
-                let ended = run.run();
+                let ended = Equivocation { number, change, ..Equivocation::new(&case, culprit, victim) }.run();
                 let about = format!("{culprit} to {victim}, label {}, {number}, way {way}", frame.label);
                 for (me, ended) in ended.iter().enumerate().filter(|(me, _)| *me != culprit) {
                     let error = ended.as_ref().err().unwrap_or_else(|| panic!("{about}: {me} has a result"));
@@ -183,4 +200,21 @@ fn a_party_of_three_that_equivocates() {
 #[test]
 fn a_party_of_four_that_equivocates() {
     check(4, false, &[(2, 0)]);
+}
+
+/// Weakened: parties that compare nothing. An honest one has a result, or blames another honest one.
+#[test]
+fn parties_that_compare_nothing_are_misled() {
+    let (case, culprit, victim) = (case(3, false), 0, 1);
+    let mut misled = BTreeSet::new();
+    for (number, frame) in frames(&case, culprit, victim).iter().enumerate() {
+        for change in changes(frame.label) {
+            let run = Equivocation { number, change, compares: false, ..Equivocation::new(&case, culprit, victim) };
+            let ended = run.run();
+            let honest = ended.iter().enumerate().filter(|(me, _)| *me != culprit);
+            let is_misled = |ended: &Ended<Mined>| !ended.as_ref().is_err_and(|error| is_true(error, "0"));
+            misled.extend(honest.filter(|(_, ended)| is_misled(ended)).map(|_| frame.label));
+        }
+    }
+    assert!([SUPPORTS.code, ANSWERS.code].iter().all(|label| misled.contains(label)), "{misled:?}");
 }
