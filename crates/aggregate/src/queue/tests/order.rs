@@ -13,18 +13,28 @@ fn chi_square(seen: &BTreeMap<Vec<u8>, u32>, different: f64, runs: f64) -> f64 {
     seen.values().map(|&count| (f64::from(count) - expected).powi(2) / expected).sum::<f64>() + missing * expected
 }
 
-/// Each of the 24 orders of 4 records is as likely as any other, by one bucket and by several. (A test of 23 degrees of
-/// freedom: the statistic is above 65 with probability below 10^-5.)
+/// Each of the 24 orders of 4 records is as likely as any other, by one bucket and by several. A wrong shuffle, which
+/// swaps each record with any of them, has statistics of about 120 in so many runs.
 #[test]
 fn every_order_is_equally_likely() {
+    orders_are_equally_likely(&[1, 3], 2400);
+}
+
+#[test]
+#[ignore = "slow: twice as many orders, and by two buckets too"]
+fn every_order_is_equally_likely_in_more_runs() {
+    orders_are_equally_likely(&[1, 2, 3], 4800);
+}
+
+/// A test of 23 degrees of freedom: the statistic is above 65 with probability below 10^-5.
+fn orders_are_equally_likely(buckets: &[u64], runs: u32) {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::open(home.path()).unwrap();
     let key = key();
     let sealed = Sealed { folder: &folder, key: &key, record_bytes: 1 };
-    for count in [1, 2, 3] {
+    for &count in buckets {
         let mut seen = BTreeMap::new();
-        const RUNS: u32 = 4800;
-        for _ in 0..RUNS {
+        for _ in 0..runs {
             let mut mixed = Buckets::new(sealed, count).unwrap();
             (0..4).try_for_each(|record| mixed.add(&[record])).unwrap();
             let mut order = Vec::new();
@@ -36,7 +46,7 @@ fn every_order_is_equally_likely() {
                 .unwrap();
             *seen.entry(order).or_insert(0) += 1;
         }
-        let statistic = chi_square(&seen, 24.0, f64::from(RUNS));
+        let statistic = chi_square(&seen, 24.0, f64::from(runs));
         assert!(seen.len() <= 24 && statistic < 65.0, "{count} buckets: {statistic}");
     }
 }
@@ -101,7 +111,17 @@ fn buckets_fit_the_memory_and_too_little_is_refused() {
 /// Whatever the batches were, the records that leave are those that were taken.
 #[test]
 fn what_leaves_is_what_was_taken() {
-    proptest::proptest!(proptest::test_runner::Config::with_cases(40), |(
+    as_many_leave_as_are_taken(12);
+}
+
+#[test]
+#[ignore = "slow: many rounds of random batches"]
+fn what_leaves_is_what_was_taken_in_many_rounds() {
+    as_many_leave_as_are_taken(60);
+}
+
+fn as_many_leave_as_are_taken(rounds: u32) {
+    proptest::proptest!(proptest::test_runner::Config::with_cases(rounds), |(
         batches in proptest::collection::vec((0u32..9, 0u32..400), 1..30),
         size in proptest::option::of(1u64..2000),
         pieces in 1usize..300,
@@ -129,14 +149,28 @@ fn what_leaves_is_what_was_taken() {
 
 const MEMORY_CHILD: &str = "TACITA_TEST_MEMORY";
 
-/// A million records of 300 bytes, in 16 MiB: a process of its own tells its peak.
+/// Records of a batch of those.
+const MANY: u32 = 10_000;
+
+/// 100,000 records of 300 bytes, which are 30 MB, in 16 MiB.
 #[test]
+fn more_records_than_the_memory_holds_are_shuffled_in_it() {
+    shuffled_in_the_memory_that_is_given(10);
+}
+
+#[test]
+#[ignore = "slow: a million records"]
 fn a_million_records_are_shuffled_in_the_memory_that_is_given() {
+    shuffled_in_the_memory_that_is_given(100);
+}
+
+/// Shuffles so many batches of [`MANY`] records: a process of its own tells its peak.
+fn shuffled_in_the_memory_that_is_given(batches: u8) {
     let home = tempfile::tempdir().unwrap();
     let test = std::env::current_exe().unwrap();
     let mut child = std::process::Command::new(test);
-    child.args(["--exact", "queue::tests::order::shuffle_a_million", "--nocapture", "--ignored"]);
-    let output = child.env(MEMORY_CHILD, home.path()).output().unwrap();
+    child.args(["--exact", "queue::tests::order::shuffle_many", "--nocapture", "--ignored"]);
+    let output = child.env(MEMORY_CHILD, format!("{batches}@{}", home.path().display())).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let Some(line) = text.lines().find(|line| line.starts_with("grew by")) else {
@@ -149,8 +183,10 @@ fn a_million_records_are_shuffled_in_the_memory_that_is_given() {
 
 #[test]
 #[ignore = "the process that is measured"]
-fn shuffle_a_million() {
-    let Ok(path) = std::env::var(MEMORY_CHILD) else { return };
+fn shuffle_many() {
+    let Ok(told) = std::env::var(MEMORY_CHILD) else { return };
+    let (batches, path) = told.split_once('@').unwrap();
+    let batches: u8 = batches.parse().unwrap();
     const SIZE: usize = 300;
     let limits = QueueLimits {
         record_bytes: SIZE,
@@ -160,9 +196,9 @@ fn shuffle_a_million() {
         batches: u64::MAX,
         claims: false,
     };
-    let queue = try_open(Path::new(&path), limits).unwrap();
-    for number in 0..100u8 {
-        let records: Vec<u8> = (0..10_000u32)
+    let queue = try_open(Path::new(path), limits).unwrap();
+    for number in 0..batches {
+        let records: Vec<u8> = (0..MANY)
             .flat_map(|place| {
                 let mut record = [number; SIZE];
                 record[..4].copy_from_slice(&place.to_le_bytes());
@@ -175,7 +211,8 @@ fn shuffle_a_million() {
     }
     queue.close().unwrap();
     let before = peak_memory();
-    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: 1_000_000 });
+    let (all, each) = (u64::from(batches), u64::from(MANY));
+    assert_eq!(queue.shuffle(&TERMS, MEMORY).unwrap(), ShuffleOutcome::Left { records: all * each });
     if let (Some(before), Some(after)) = (before, peak_memory()) {
         println!("grew by {} bytes to {after}", after - before);
     }
@@ -188,5 +225,5 @@ fn shuffle_a_million() {
             .sum::<u64>();
         queue.sent(&outgoing.id).unwrap();
     }
-    assert_eq!(sum, 100 * (0..10_000u64).sum::<u64>() * 256 + 10_000 * (0..100u64).sum::<u64>());
+    assert_eq!(sum, all * (0..each).sum::<u64>() * 256 + each * (0..all).sum::<u64>());
 }
