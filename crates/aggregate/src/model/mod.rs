@@ -14,7 +14,7 @@ mod proxy;
 mod world;
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{Hash, Hasher};
 
 use self::world::{Limits, Rules, World};
 
@@ -27,16 +27,27 @@ struct Found {
     wrong: Option<Vec<String>>,
 }
 
+/// The bytes that a state is told apart by. The hasher of the standard library, which is generic, would be compiled
+/// here without optimisation, and take most of the time.
+struct StateBytes(Vec<u8>);
+
+impl Hasher for StateBytes {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        unreachable!("all of the bytes are hashed, elsewhere")
+    }
+}
+
 /// Goes through all states that follow from the first, those first that take fewest steps.
 fn search(limits: Limits, rules: Rules) -> Found {
-    let keys = [RandomState::new(), RandomState::new()];
     // Two states of one fingerprint of 128 bits are one.
     let fingerprint = |world: &World| {
-        let mut hashers = keys.each_ref().map(BuildHasher::build_hasher);
-        hashers.each_mut().map(|hasher| {
-            world.hash(hasher);
-            hasher.finish()
-        })
+        let mut bytes = StateBytes(Vec::with_capacity(1 << 10));
+        world.hash(&mut bytes);
+        *blake3::hash(&bytes.0).as_bytes().first_chunk::<16>().expect("32 bytes")
     };
     let first = World::new(limits, rules);
     let mut seen = HashSet::from([fingerprint(&first)]);
@@ -123,21 +134,18 @@ fn with_crashes_every_report_counts_once() {
 #[test]
 fn with_copies_of_directories_every_report_counts_once_or_somebody_is_told() {
     holds("a directory of two copied, put back or started beside", COPIES);
-    holds("a directory copied, twice", Limits { copies: 2, ..ALONE });
     holds("a directory copied, and batches leave early", Limits { early: true, copies: 1, ..ALONE });
 }
 
 #[test]
 fn with_queues_that_are_lost_every_report_counts_once_or_somebody_is_told() {
     holds("a queue lost, or an older one", QUEUES);
-    holds("the same, batches leave early, and a crash", Limits { early: true, crashes: 1, ..QUEUES });
     holds("a queue of two lost, or an older one", Limits { queues: 1, ..SMALL });
 }
 
 #[test]
 fn with_storages_that_are_put_back_every_report_counts_once_or_somebody_is_told() {
     holds("a storage put back", STORAGES);
-    holds("a storage put back, and a crash", Limits { crashes: 1, cuts: 0, ..STORAGES });
     holds("a storage of one proxy put back, and batches leave early", Limits { storages: 1, early: true, ..ALONE });
 }
 
@@ -159,6 +167,9 @@ fn with_proxies_that_are_given_up_nothing_else_is_missing() {
 #[test]
 #[ignore = "minutes: larger sizes"]
 fn larger_rounds() {
+    holds("a directory copied, twice", Limits { copies: 2, ..ALONE });
+    holds("a queue lost, batches leave early, and a crash", Limits { early: true, crashes: 1, ..QUEUES });
+    holds("a storage put back, and a crash", Limits { crashes: 1, cuts: 0, ..STORAGES });
     holds("a storage put back, a crash, and batches leave early", Limits { crashes: 1, early: true, ..STORAGES });
     holds("a crash, and claims that are cut off", Limits { crashes: 1, cuts: 2, ..PLAIN });
     holds("a crash, and batches leave early", Limits { crashes: 1, early: true, ..PLAIN });
