@@ -262,7 +262,7 @@ fn kill_at_random(kills: u32) {
 
 #[test]
 fn killed_at_random_times_every_batch_is_there_once() {
-    kill_at_random(12);
+    kill_at_random(5);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn batch(number: u8) -> Vec<OpenedReport> {
 fn a_server_does_what_every_storage_does() {
     let Some(server) = PostgresServer::start() else { return };
     suite::run(&|| super::super::open(&server.url("")).unwrap());
-    suite::run(&|| super::super::open(&server.socket_url("schema=by_socket")).unwrap());
+    a_server_is_reached_by_its_socket(&server);
     // Nothing is left of what was removed.
     assert_eq!(server.ask("SELECT count(*) FROM pg_class WHERE relname LIKE 'reports%'"), "0");
     for table in ["rounds", "batches", "claims", "records"] {
@@ -51,6 +51,22 @@ fn a_server_does_what_every_storage_does() {
     tables_of_a_newer_version_are_refused(&server);
     a_right_that_is_missing_is_named(&server);
     rounds_are_removed_while_others_are_read(&server);
+}
+
+#[test]
+#[ignore = "slow: all that storages do, once more"]
+fn a_server_does_by_its_socket_what_every_storage_does() {
+    let Some(server) = PostgresServer::start() else { return };
+    suite::run(&|| super::super::open(&server.socket_url("schema=by_socket")).unwrap());
+}
+
+fn a_server_is_reached_by_its_socket(server: &PostgresServer) {
+    let open = || super::super::open(&server.socket_url("schema=by_socket")).unwrap();
+    assert_eq!(open().ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::New);
+    let storage = open();
+    assert_eq!(storage.ingest("r", &[1; 16], &batch(1)).unwrap(), Ingested::Known);
+    assert_eq!(groups(&*storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 500);
+    storage.remove("r").unwrap();
 }
 
 /// Without another try, for which there may be no time left where the first has waited long for the other's commit.
@@ -79,12 +95,12 @@ fn several_bring_the_same_batches_at_once(server: &PostgresServer) {
         let all = fronts
             .iter()
             .flat_map(|front| [front, front])
-            .map(|front| scope.spawn(move || (0..20).filter(|number| bring(front, *number) == Ingested::New).count()));
+            .map(|front| scope.spawn(move || (0..8).filter(|number| bring(front, *number) == Ingested::New).count()));
         all.collect::<Vec<_>>().into_iter().map(|one| one.join().unwrap()).sum::<usize>()
     });
-    assert_eq!(new, 20);
-    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 20, reports: 10_000, dropped: 0 });
-    assert_eq!(groups(&fronts[1], "r").unwrap().values().map(Vec::len).sum::<usize>(), 10_000);
+    assert_eq!(new, 8);
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 8, reports: 4000, dropped: 0 });
+    assert_eq!(groups(&fronts[1], "r").unwrap().values().map(Vec::len).sum::<usize>(), 4000);
     // Two orders of rows are made at once.
     fronts[0].ingest("s", &[1; 16], &batch(1)).unwrap();
     std::thread::scope(|scope| {
@@ -298,9 +314,19 @@ fn rounds_are_removed_while_others_are_read(server: &PostgresServer) {
     assert_eq!(storage.rounds().unwrap(), ["read"]);
 }
 
-/// Batches go in while their server is ended and started again.
 #[test]
 fn a_server_that_is_killed_has_every_batch_once() {
+    killed(60, 2);
+}
+
+#[test]
+#[ignore = "slow: more batches, and six times killed"]
+fn a_server_that_is_killed_often_has_every_batch_once() {
+    killed(200, 6);
+}
+
+/// So many batches go in while their server is ended and started again.
+fn killed(batches: u8, most: u32) {
     let Some(mut server) = PostgresServer::start() else { return };
     let url = server.url("");
     let fronts = [0; 2].map(|_| Postgres::open(&url).unwrap());
@@ -308,7 +334,6 @@ fn a_server_that_is_killed_has_every_batch_once() {
     getrandom::fill(&mut seed).unwrap();
     println!("seed {seed:?}");
     let mut rng = ChaCha20Rng::seed_from_u64(u64::from_le_bytes(seed));
-    let batches = 200u8;
     let failures = std::thread::scope(|scope| {
         let bring = |front: &Postgres| {
             let mut failures = 0;
@@ -326,7 +351,7 @@ fn a_server_that_is_killed_has_every_batch_once() {
         let mut kills = 0;
         while !all.iter().all(|one| one.is_finished()) {
             std::thread::sleep(Duration::from_millis(u64::from(rng.next_u32() % 400)));
-            if kills < 6 {
+            if kills < most {
                 match kills % 2 {
                     0 => server.end_at_once(),
                     _ => server.kill(),
@@ -340,14 +365,15 @@ fn a_server_that_is_killed_has_every_batch_once() {
         all.into_iter().map(|one| one.join().unwrap()).sum::<u32>()
     });
     println!("{failures} calls failed");
-    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: 200, reports: 100_000, dropped: 0 });
+    let reports = 500 * u64::from(batches);
+    assert_eq!(fronts[0].totals("r").unwrap(), Totals { batches: u64::from(batches), reports, dropped: 0 });
     let found = groups(&fronts[1], "r").unwrap();
     let tags = found.values().flatten().map(|stored| stored.tag).collect::<BTreeSet<_>>();
-    assert_eq!((found.values().map(Vec::len).sum::<usize>(), tags.len()), (100_000, 100_000));
-    a_server_that_is_away_is_waited_for(&mut server, &fronts[0]);
+    assert_eq!([found.values().map(Vec::len).sum::<usize>(), tags.len()], [reports as usize; 2]);
+    a_server_that_is_away_is_waited_for(&mut server, &fronts[0], reports as usize);
 }
 
-fn a_server_that_is_away_is_waited_for(server: &mut PostgresServer, storage: &Postgres) {
+fn a_server_that_is_away_is_waited_for(server: &mut PostgresServer, storage: &Postgres, reports: usize) {
     server.end_at_once();
     let failed = |storage: &Postgres| {
         let begun = Instant::now();
@@ -374,9 +400,9 @@ fn a_server_that_is_away_is_waited_for(server: &mut PostgresServer, storage: &Po
         }
         Ok(std::ops::ControlFlow::Continue(()))
     });
-    assert!(read < 100_000 && broken.unwrap_err().to_string().contains("does not answer"));
+    assert!(read < reports && broken.unwrap_err().to_string().contains("does not answer"));
     server.start_again();
-    assert_eq!(groups(storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), 100_000);
+    assert_eq!(groups(storage, "r").unwrap().values().map(Vec::len).sum::<usize>(), reports);
 }
 
 #[test]
