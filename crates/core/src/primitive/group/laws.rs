@@ -69,10 +69,13 @@ fn field(field: &impl ScalarField, adicity: u32) {
     }
 }
 
-/// Every operation on points beside its definition, for numbers around those that share work.
-fn points<G: Group>(group: &G) {
+/// Numbers of points around those that share work.
+const COUNTS: [usize; 7] = [0, 1, 2, 63, 64, 65, 131];
+
+/// Every operation on so many points beside its definition.
+fn points<G: Group>(group: &G, counts: &[usize]) {
     let one = std::slice::from_ref;
-    for count in [0, 1, 2, 63, 64, 65, 131] {
+    for &count in counts {
         let scalars = group.random_scalars(count, &mut rng(2));
         let points = group.random_points(count, &mut rng(3));
         let each: Vec<_> = (0..count).map(|at| group.multiply(one(&points[at]), &scalars[at]).remove(0)).collect();
@@ -151,8 +154,12 @@ fn decoding<G: Group>(group: &G) {
 }
 
 pub(crate) fn all<G: Group>(group: &G, adicity: u32) {
+    laws(group, adicity, &COUNTS);
+}
+
+fn laws<G: Group>(group: &G, adicity: u32, counts: &[usize]) {
     field(group, adicity);
-    points(group);
+    points(group, counts);
     edges(group);
     decoding(group);
 }
@@ -164,12 +171,19 @@ fn ristretto255() {
 
 #[test]
 fn p384() {
-    all(&P384::new(), 1);
+    laws(&P384::new(), 1, &[0, 1, 2, 65]);
 }
 
 #[test]
 fn p521() {
-    all(&P521::new(), 3);
+    laws(&P521::new(), 3, &[0, 1, 2, 65]);
+}
+
+#[test]
+#[ignore = "slow: more points of large curves"]
+fn many_points_of_large_curves() {
+    points(&P384::new(), &COUNTS[3..]);
+    points(&P521::new(), &COUNTS[3..]);
 }
 
 /// Checks a group whose order is not of the form 2^k + 1, and the squares modulo a safe prime, with roots of unity.
@@ -177,7 +191,7 @@ fn p521() {
 fn modulo_primes() {
     let level = ModP::of(Level::Paper80);
     let adicity = (0..).find(|log2| level.root_of_unity(log2 + 1).is_none()).unwrap();
-    all(&level, adicity);
+    laws(&level, adicity, &[0, 1, 2, 65]);
     let (p, q) = safe_prime(512, 20, &mut rng(6)).unwrap();
     let squares = ModP::new(&p, &q, &BoxedUint::from(4u64)).unwrap();
     let adicity = (0..).find(|log2| squares.root_of_unity(log2 + 1).is_none()).unwrap();

@@ -80,10 +80,17 @@ fn in_the_exponent<G: Group + Sync>(group: &G, sizes: &[(usize, usize)]) {
     }
 }
 
+/// Numbers of coefficients of points and scalars.
+const EXPONENTS: [(usize, usize); 6] = [(0, 0), (1, 1), (2, 1), (7, 9), (17, 19), (33, 20)];
+
 fn all<G: Group + Sync>(group: &G) {
+    some(group, &EXPONENTS);
+}
+
+fn some<G: Group + Sync>(group: &G, exponents: &[(usize, usize)]) {
     let small: Vec<_> = (0..20).flat_map(|a| [0, 1, a, 2 * a + 1].map(|b| (a, b))).collect();
     products(group, &small);
-    in_the_exponent(group, &[(0, 0), (1, 1), (2, 1), (7, 9), (17, 19), (33, 20)]);
+    in_the_exponent(group, exponents);
 }
 
 #[test]
@@ -94,18 +101,25 @@ fn ristretto255() {
 
 #[test]
 fn p384() {
-    all(&P384::new());
+    some(&P384::new(), &EXPONENTS[..4]);
 }
 
 #[test]
 fn p521() {
-    all(&P521::new());
+    some(&P521::new(), &EXPONENTS[..4]);
+}
+
+#[test]
+#[ignore = "slow: more points of large curves"]
+fn many_points_of_large_curves() {
+    in_the_exponent(&P384::new(), &EXPONENTS[4..]);
+    in_the_exponent(&P521::new(), &EXPONENTS[4..]);
 }
 
 #[test]
 fn pallas() {
     all(&Pallas);
-    for size in 0..=300 {
+    for size in (0..=64).chain((65..=300).step_by(11)) {
         products(&Pallas, &[(size, size)]);
     }
     products(&Pallas, &[(48, 49), (255, 256), (300, 7), (13, 300), (1000, 999), (1025, 513)]);
