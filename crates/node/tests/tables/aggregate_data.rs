@@ -23,11 +23,13 @@ fn job(key: &str, round: &str) -> JobSpec {
     JobSpec::parse(&text, false).unwrap()
 }
 
-/// Returns the results that the job reveals of these files, each of another participant.
-fn revealed(job: &JobSpec, files: &[PathBuf]) -> RoundResults {
+/// By key: values, each with its participant.
+type Rows = BTreeMap<Vec<u8>, Vec<(u32, u8)>>;
+
+/// Returns the reports of these files, each of another participant.
+fn reported(job: &JobSpec, files: &[PathBuf]) -> Rows {
     let spec = Aggregate::of(job).unwrap();
-    let domain = &spec.own.round.values;
-    let mut rows: BTreeMap<Vec<u8>, Vec<(u32, u8)>> = BTreeMap::new();
+    let mut rows = Rows::new();
     for (participant, path) in (0u8..).zip(files) {
         let input = ReportsInput {
             path: path.clone(),
@@ -43,13 +45,24 @@ fn revealed(job: &JobSpec, files: &[PathBuf]) -> RoundResults {
         let counts = reports.counts();
         assert_eq!(counts.read, counts.items + counts.nulls + counts.unreadable + counts.duplicates);
     }
+    rows
+}
+
+fn revealed(job: &JobSpec, files: &[PathBuf]) -> RoundResults {
+    revealed_of(job, &reported(job, files))
+}
+
+/// Returns the results that the job reveals of these reports.
+fn revealed_of(job: &JobSpec, rows: &Rows) -> RoundResults {
+    let spec = Aggregate::of(job).unwrap();
+    let domain = &spec.own.round.values;
     let passes = |reports: &Vec<(u32, u8)>| {
         let mut row = Summary::new(domain);
         reports.iter().for_each(|(place, participant)| row.add(*place, &[*participant; 32]));
         spec.own.round.reveal_when.holds(&row)
     };
-    let rows = rows.into_iter().filter(|(_, reports)| passes(reports)).map(|(key, reports)| ResultRow {
-        key,
+    let rows = rows.iter().filter(|&(_, reports)| passes(reports)).map(|(key, reports)| ResultRow {
+        key: key.clone(),
         count: reports.len() as u64,
         values: reports.iter().map(|(place, _)| *place).collect(),
     });
@@ -88,9 +101,12 @@ fn found(results: &RoundResults, columns: &[usize]) -> Vec<Vec<String>> {
 fn addresses_on_block_lists() {
     let Some(data) = data("over_threshold_ips") else { return };
     let lists = files(&data.join("lists"));
+    let at_least = |threshold: u32| {
+        job("columns = [\"ip\"]\nnormalize = [\"ip\"]", &format!("reveal_when = \"distinct >= {threshold}\""))
+    };
+    let rows = reported(&at_least(2), &lists);
     for (threshold, keys) in [(2, 35_781), (3, 11_025), (5, 1_212)] {
-        let round = format!("reveal_when = \"distinct >= {threshold}\"");
-        let results = revealed(&job("columns = [\"ip\"]\nnormalize = [\"ip\"]", &round), &lists);
+        let results = revealed_of(&at_least(threshold), &rows);
         assert_eq!(results.len(), keys);
         let truth = cells(&data.join(format!("truth/over_threshold_t{threshold}.csv.gz")));
         let mut truth: Vec<_> = truth.into_iter().map(|row| row[..2].to_vec()).collect();

@@ -283,6 +283,8 @@ fn values_are_not_printed() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(80))]
+
     #[test]
     fn any_text_survives_csv(rows in prop::collection::vec(prop::array::uniform3("(\\PC|[\",;|\r\n\t'#]){0,8}"), 0..12)) {
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -295,7 +297,9 @@ proptest! {
         output::write(&Selection::all(&table), &path, None).unwrap();
         prop_assert_eq!(cells(&read(&path, &ReadOptions::default()).unwrap()), cells(&table));
     }
+}
 
+proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Err(error) = csv(&bytes) {

@@ -141,8 +141,8 @@ fn pages_are_what_they_claim() {
     [128, 4, 1 << 40, 0].into_iter().for_each(|number| lengths.varint(number));
     let lengths = lengths.bytes;
     refused(&File::new(BYTE_ARRAY, 1).data(1, DELTA_LENGTH, lengths.len(), &lengths).bytes(), "parquet", &["corrupt"]);
-    // A GiB in a page of eight bytes.
-    let bomb = gzip(|out| mebibytes(out, 0, 1 << 10));
+    // 256 MiB in a page of eight bytes.
+    let bomb = gzip(|out| mebibytes(out, 0, 1 << 8));
     let file = File { codec: GZIP, ..File::new(INT64, 1) };
     refused(&file.data(1, PLAIN, 8, &bomb).bytes(), "parquet", &["packed block is corrupt"]);
     // Two GiB in ten bytes.
