@@ -53,7 +53,8 @@ measures! {
     intersect_polynomial ["3", "--runs", "1"]
     paper_dc ["--most", "100", "--runs", "1"] ["beside", "--most", "100"] ["slow-line", "--most", "100", "--runs", "1"]
     paper_kk ["--most", "4", "--bits", "512", "--runs", "1"]
-    paper_mnn ["--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"]
+    paper_mnn ["--least", "2", "--most", "2", "--parties", "3", "--budget", "5", "--runs", "1"]
+        ["sound", "--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"]
     paper_raf ["--keys", "3", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--scale", "0.01", "--most", "20", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
@@ -63,6 +64,13 @@ measures! {
 fn everything_is_listed() {
     let listed = String::from_utf8(run_with(&[]).stdout).unwrap();
     assert_eq!(listed.lines().collect::<Vec<_>>(), LISTED, "what is not listed here is not tested");
+}
+
+#[test]
+#[ignore = "slow: a process for each role of many runs"]
+fn paper_mnn_with_several_sizes_and_parties() {
+    let several = ["--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"];
+    check("paper_mnn", &[&several]);
 }
 
 #[test]
