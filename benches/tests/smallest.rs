@@ -55,7 +55,11 @@ measures! {
     paper_kk ["--most", "4", "--bits", "512", "--runs", "1"]
     paper_mnn ["--least", "2", "--most", "2", "--parties", "3", "--budget", "5", "--runs", "1"]
         ["sound", "--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"]
-    paper_raf ["--keys", "3", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--scale", "0.01", "--most", "20", "--runs", "1"]
+    paper_raf ["stages", "--keys", "3", "--runs", "1"] ["parts", "--keys", "3", "--runs", "1"] ["products"]
+        ["clients", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--runs", "1"]
+        ["replicas", "--keys", "3", "--each", "3", "--protocols", "dh", "--runs", "1"]
+        ["loads", "--protocols", "naor-reingold", "--scale", "0.01", "--most", "20", "--runs", "1"]
+        ["marks", "--keys", "3", "--runs", "1"]
     paper_yws ["512:300", "--runs", "1"]
     polynomials ["2", "--runs", "1"]
 }
@@ -71,6 +75,14 @@ fn everything_is_listed() {
 fn paper_mnn_with_several_sizes_and_parties() {
     let several = ["--least", "2", "--most", "3", "--step", "1", "--parties", "2,3", "--budget", "5", "--runs", "1"];
     check("paper_mnn", &[&several]);
+}
+
+/// Replicas have 32 participants, who each make reports together with a proxy here.
+#[test]
+#[ignore = "slow: many participants of naor-reingold"]
+fn paper_raf_with_replicas_by_the_published_protocol() {
+    let all = ["--keys", "3", "--clients", "2", "--each", "3", "--protocols", "naor-reingold", "--scale", "0.01"];
+    check("paper_raf", &[&[&all[..], &["--most", "20", "--runs", "1"]].concat()]);
 }
 
 #[test]
