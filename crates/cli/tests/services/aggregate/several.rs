@@ -104,11 +104,23 @@ fn a_submission_goes_on_with_the_next_proxy(protocol: &str, batch: &str, items: 
 
 #[test]
 fn a_submission_goes_on_with_the_next_proxy_in_its_middle() {
+    a_submission_goes_on_with_the_next_proxy("dh", "5", 700);
+}
+
+#[test]
+#[ignore = "slow: three thousand reports"]
+fn a_long_submission_goes_on_with_the_next_proxy_in_its_middle() {
     a_submission_goes_on_with_the_next_proxy("dh", "10", 3000);
 }
 
 #[test]
 fn reports_are_made_with_the_next_proxy_in_the_middle_of_a_submission() {
+    a_submission_goes_on_with_the_next_proxy("naor-reingold", "25", 500);
+}
+
+#[test]
+#[ignore = "slow: 1,500 reports"]
+fn reports_are_made_with_the_next_proxy_in_the_middle_of_a_long_submission() {
     a_submission_goes_on_with_the_next_proxy("naor-reingold", "100", 1500);
 }
 
