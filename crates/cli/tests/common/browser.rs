@@ -66,10 +66,14 @@ impl Browser {
             &json!({ "capabilities": { "alwaysMatch": { "goog:chromeOptions": options } } }),
         );
         browser.session = format!("/session/{}", made["sessionId"].as_str().unwrap_or_else(|| panic!("{made}")));
-        // A phone is narrower than a window may be.
-        let phone = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": { "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 } });
-        browser.tell("/goog/cdp/execute", &phone);
+        browser.resize(width, height);
         Some(browser)
+    }
+
+    /// Shows pages as on a screen of this size. A phone is narrower than a window may be.
+    pub fn resize(&self, width: u32, height: u32) {
+        let screen = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": { "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 } });
+        self.tell("/goog/cdp/execute", &screen);
     }
 
     fn ask(&self, method: &str, path: &str, body: &Value) -> Value {

@@ -12,9 +12,9 @@ use super::world::{ROUND, World, over};
 struct Disk(String);
 
 impl Disk {
-    fn mount(at: String, mebibytes: u32) -> Option<Disk> {
+    fn mount(at: String, kibibytes: u32) -> Option<Disk> {
         std::fs::create_dir_all(&at).unwrap();
-        let size = format!("size={mebibytes}m,mode=700");
+        let size = format!("size={kibibytes}k,mode=700");
         let made = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs", &at]).output();
         if made.is_ok_and(|made| made.status.success()) {
             Some(Disk(at))
@@ -24,8 +24,8 @@ impl Disk {
         }
     }
 
-    fn resize(&self, mebibytes: u32) {
-        let options = format!("remount,size={mebibytes}m");
+    fn resize(&self, kibibytes: u32) {
+        let options = format!("remount,size={kibibytes}k");
         assert!(Command::new("mount").args(["-o", &options, &self.0]).status().unwrap().success());
     }
 }
@@ -36,10 +36,10 @@ impl Drop for Disk {
     }
 }
 
-/// Items of two participants, a third of them in common.
-fn items() -> [Vec<String>; 2] {
-    let range = |from: usize| (from..from + 6000).map(|number| format!("item-{number:06}")).collect();
-    [range(0), range(4000)]
+/// So many items of each of two participants, a third of them in common.
+fn items(each: usize) -> [Vec<String>; 2] {
+    let range = |from: usize| (from..from + each).map(|number| format!("item-{number:06}")).collect();
+    [range(0), range(each / 3 * 2)]
 }
 
 fn expected(both: &[Vec<String>; 2]) -> BTreeMap<String, u64> {
@@ -51,17 +51,18 @@ fn expected(both: &[Vec<String>; 2]) -> BTreeMap<String, u64> {
 #[test]
 fn a_proxy_whose_disk_is_full_loses_nothing() {
     let mut world = World::new(&["a", "b"], json!({}), json!({}));
-    let Some(disk) = Disk::mount(world.home.at("state-proxy"), 1) else { return };
+    let Some(disk) = Disk::mount(world.home.at("state-proxy"), 384) else { return };
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
-    let both = items();
+    // More than it has room for.
+    let both = items(2400);
     let of = |place: usize| -> Vec<&str> { both[place].iter().map(String::as_str).collect() };
-    world.submit_with("a", &of(0), &["--batch", "500", "--patience", "2s"]).failed(75, &["operator", "--resume"]);
+    world.submit_with("a", &of(0), &["--batch", "200", "--patience", "2s"]).failed(75, &["operator", "--resume"]);
     world.role("proxy").until_it_says("No space left");
     // Also if it ends like that.
     world.kill("proxy");
-    disk.resize(32);
+    disk.resize(32 << 10);
     world.start("proxy");
-    let again = world.submit_with("a", &of(0), &["--batch", "500", "--resume"]).well();
+    let again = world.submit_with("a", &of(0), &["--batch", "200", "--resume"]).well();
     assert!(again.stderr.contains("had been there before"), "{}", again.stderr);
     world.submit("b", &of(1)).well();
     assert_eq!(world.result("a"), expected(&both));
@@ -70,9 +71,9 @@ fn a_proxy_whose_disk_is_full_loses_nothing() {
 #[test]
 fn a_database_whose_disk_is_full_loses_nothing() {
     let mut world = World::new(&["a", "b"], json!({}), json!({}));
-    let Some(disk) = Disk::mount(world.home.at("state-database"), 600) else { return };
+    let Some(disk) = Disk::mount(world.home.at("state-database"), 600 << 10) else { return };
     ["database", "proxy", "oracle"].iter().for_each(|role| world.start(role));
-    let both = items();
+    let both = items(900);
     for (place, name) in ["a", "b"].into_iter().enumerate() {
         world.submit(name, &both[place].iter().map(String::as_str).collect::<Vec<_>>()).well();
     }

@@ -80,18 +80,28 @@ fn an_oracle_that_is_killed_is_waited_for() {
     assert_eq!(world.result("b"), expected);
 }
 
-/// A participant that is cut off submits the same file again.
 #[test]
 fn a_submission_that_is_killed_is_resumed() {
+    is_resumed(900, "5");
+}
+
+#[test]
+#[ignore = "slow: three thousand reports"]
+fn a_long_submission_that_is_killed_is_resumed() {
+    is_resumed(3000, "25");
+}
+
+/// A participant that is cut off submits the same file again.
+fn is_resumed(reports: usize, batch: &str) {
     let world = world(&["a", "b"]);
-    let items: Vec<String> = (0..3000).map(|number| format!("item-{number:05}")).collect();
+    let items: Vec<String> = (0..reports).map(|number| format!("item-{number:05}")).collect();
     let input = world.home.file("a.csv", &format!("item\n{}\n", items.join("\n")));
-    let running = world.as_participant("submit", "a", &["--input", &input, "--batch", "25"]);
+    let running = world.as_participant("submit", "a", &["--input", &input, "--batch", batch]);
     std::thread::sleep(Duration::from_millis(400));
     running.signal(rustix::process::Signal::KILL);
     running.end();
-    submit(&world, 0, &items, &["--batch", "25", "--resume"]);
-    submit(&world, 0, &items, &["--batch", "25"]);
+    submit(&world, 0, &items, &["--batch", batch, "--resume"]);
+    submit(&world, 0, &items, &["--batch", batch]);
     submit(&world, 1, &items[..10], &[]);
     let expected: BTreeMap<String, u64> =
         items.iter().enumerate().map(|(place, item)| (item.clone(), if place < 10 { 2 } else { 1 })).collect();

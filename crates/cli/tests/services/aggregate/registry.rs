@@ -157,6 +157,8 @@ fn a_registry_misdirects_and_cannot_impersonate() {
     world.as_participant("results", "a", &["--timeout", "1s"]).end().failed(3, &["the database", &named]);
     // Nobody has ended, and all is well as soon as the registry is right.
     start(&mut world, &["database"], "proxy");
+    // Who is told to come again waits for longer each time.
+    world.role("proxy").until_it_says("round one takes reports");
     submit(&world, &items, 0..4);
     // The operator is none of those whom a proxy lets in: its file says where the database is.
     let entries = server.all();
@@ -205,6 +207,8 @@ fn the_address_of_another_job_of_the_same_identity_is_none() {
     let named = format!("at {address} (named by the registry): this is not the database of this job");
     world.role("proxy").until_it_says(&named);
     start(&mut world, &["database"], "proxy");
+    // Who is told to come again waits for longer each time.
+    world.role("proxy").until_it_says("round one takes reports");
     submit(&world, &items, 0..4);
     let database = server.all().into_iter().find(|(key, _)| key.ends_with("database-1")).unwrap().1;
     let database: Value = serde_json::from_str(&database).unwrap();

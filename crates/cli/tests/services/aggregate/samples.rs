@@ -57,15 +57,18 @@ fn popular_sites_with_their_visits() {
 }
 
 #[test]
+#[ignore = "slow: one sample by this protocol is always checked"]
 fn attackers_by_the_published_protocol() {
     check_published("attackers", "lists", "zelkova");
 }
 
 #[test]
+#[ignore = "slow: one sample by this protocol is always checked"]
 fn certificates_by_the_published_protocol() {
     check_published("certificates", ".", "observer_7");
 }
 
+/// The one that has values, too.
 #[test]
 fn popular_sites_by_the_published_protocol() {
     check_published("popular-sites", ".", "network_3");

@@ -9,8 +9,18 @@ use serde_json::json;
 
 use super::world::World;
 
-/// Number of items that keeps both busy for seconds.
-const ITEMS: usize = 5000;
+/// Number of items that one participant reports, and how many to a batch. Both are busy while batch after batch comes.
+#[derive(Clone, Copy)]
+struct Size {
+    items: usize,
+    batch: &'static str,
+}
+
+/// Twenty-five batches.
+const SHORT: Size = Size { items: 1500, batch: "60" };
+
+/// Keeps both busy for seconds on any machine.
+const LONG: Size = Size { items: 5000, batch: "400" };
 
 fn world() -> World {
     let round = json!({ "reveal_when": "count >= 1 and distinct >= 1", "min_participants": 2 });
@@ -18,8 +28,8 @@ fn world() -> World {
 }
 
 /// Returns the items that `a` reports, and the number of reports of each once `b` has reported the first ten.
-fn reports() -> (Vec<String>, BTreeMap<String, u64>) {
-    let items: Vec<String> = (0..ITEMS).map(|number| format!("item-{number:05}")).collect();
+fn reports(size: Size) -> (Vec<String>, BTreeMap<String, u64>) {
+    let items: Vec<String> = (0..size.items).map(|number| format!("item-{number:05}")).collect();
     let counts = items.iter().enumerate().map(|(place, item)| (item.clone(), if place < 10 { 2 } else { 1 })).collect();
     (items, counts)
 }
@@ -31,10 +41,20 @@ fn others(world: &World, items: &[String]) {
 
 #[test]
 fn a_proxy_that_is_killed_meanwhile_loses_and_doubles_nothing() {
+    a_proxy_is_killed(SHORT);
+}
+
+#[test]
+#[ignore = "slow: five thousand reports"]
+fn a_proxy_that_is_killed_in_a_long_submission_loses_and_doubles_nothing() {
+    a_proxy_is_killed(LONG);
+}
+
+fn a_proxy_is_killed(size: Size) {
     let mut world = world();
-    let (items, expected) = reports();
+    let (items, expected) = reports(size);
     let input = world.home.file("a.csv", &format!("item\n{}\n", items.join("\n")));
-    let running = world.as_participant("submit", "a", &["--input", &input, "--batch", "400", "--timeout", "120s"]);
+    let running = world.as_participant("submit", "a", &["--input", &input, "--batch", size.batch, "--timeout", "120s"]);
     for pause in [400, 700, 600] {
         std::thread::sleep(Duration::from_millis(pause));
         world.kill("proxy");
@@ -47,10 +67,20 @@ fn a_proxy_that_is_killed_meanwhile_loses_and_doubles_nothing() {
 
 #[test]
 fn a_participant_that_is_killed_meanwhile_submits_again() {
+    a_participant_is_killed(SHORT);
+}
+
+#[test]
+#[ignore = "slow: five thousand reports"]
+fn a_participant_that_is_killed_in_a_long_submission_submits_again() {
+    a_participant_is_killed(LONG);
+}
+
+fn a_participant_is_killed(size: Size) {
     let world = world();
-    let (items, expected) = reports();
+    let (items, expected) = reports(size);
     let input = world.home.file("a.csv", &format!("item\n{}\n", items.join("\n")));
-    let arguments = ["--input", &input, "--batch", "400"];
+    let arguments = ["--input", &input, "--batch", size.batch];
     for pause in [300, 800] {
         let running = world.as_participant("submit", "a", &arguments);
         std::thread::sleep(Duration::from_millis(pause));

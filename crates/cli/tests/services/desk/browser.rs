@@ -23,9 +23,17 @@ fn check(browser: &Browser, name: &str, born: &str, reference: &str) {
     browser.keys(&format!("{reference}\u{e007}"));
 }
 
+/// One browser for all, as its start takes longer than what is done with it.
 #[test]
-fn a_clerk_at_work() {
+fn a_clerk_at_work_on_a_screen_and_on_a_phone_and_beside_another_port() {
     let Some(browser) = Browser::start(1000, 900) else { return };
+    a_clerk_at_work(&browser);
+    another_port_gets_no_cookie(&browser);
+    browser.resize(390, 844);
+    the_page_on_a_phone(&browser);
+}
+
+fn a_clerk_at_work(browser: &Browser) {
     let fly = Fly::new(TERMS, LIMITS, LIST);
     let mut authority = fly.serve();
     let desk = fly.desk("gate-1");
@@ -34,16 +42,16 @@ fn a_clerk_at_work() {
     // The key is in no history, and the form is ready.
     assert_eq!(browser.script("return location.search"), "");
     assert_eq!(browser.script("return document.activeElement.name"), "field-name");
-    check(&browser, "Corvin O'Tarrin", "17 Sep 2009", "TC101-4F");
+    check(browser, "Corvin O'Tarrin", "17 Sep 2009", "TC101-4F");
     browser.until_says("#verdict", "On the list");
-    keep(&browser, "desk-on-the-list");
-    check(&browser, "Wystan Thornquay", "1982-12-25", "TC101-4A");
+    keep(browser, "desk-on-the-list");
+    check(browser, "Wystan Thornquay", "1982-12-25", "TC101-4A");
     browser.until_says("#verdict", "Not on the list");
 
     // The authority adds the passenger: the verdict is another one.
     fly.change("--add", "\"THORNQUAY, Wystan\",1982-12-25\n");
     browser.until_says("#standing", "1 change since");
-    check(&browser, "Wystan Thornquay", "1982-12-25", "TC101-4A");
+    check(browser, "Wystan Thornquay", "1982-12-25", "TC101-4A");
     browser.until_says("#verdict", "On the list");
 
     // A batch, from a file.
@@ -55,7 +63,7 @@ fn a_clerk_at_work() {
     browser.click("form[action='batch'] button");
     let said = browser.until_says("#result", "Done");
     assert!(said.contains("1 on the list, 150 not on the list, 1 not checked"), "{said}");
-    keep(&browser, "desk-batch");
+    keep(browser, "desk-batch");
     browser.click("a[href='./']");
     browser.until_says("#listed", "3");
 
@@ -63,9 +71,9 @@ fn a_clerk_at_work() {
     authority.signal(Signal::KILL);
     drop(authority);
     browser.until_says("#standing.gone", "nothing can be checked now");
-    check(&browser, "Corvin O'Tarrin", "2009-09-17", "TC102-1A");
+    check(browser, "Corvin O'Tarrin", "2009-09-17", "TC102-1A");
     browser.until_says("#verdict", "Not checked");
-    keep(&browser, "desk-authority-gone");
+    keep(browser, "desk-authority-gone");
     assert_eq!(browser.script("return document.querySelector('#verdict button').textContent"), "Check again");
     authority = fly.serve_with(&[]);
     authority.until_it_says("serving ");
@@ -92,9 +100,7 @@ fn answer(mut stream: TcpStream) -> String {
 }
 
 /// A server of another user, to which some site leads the browser, is not sent the cookie of the page.
-#[test]
-fn another_port_gets_no_cookie() {
-    let Some(browser) = Browser::start(1000, 900) else { return };
+fn another_port_gets_no_cookie(browser: &Browser) {
     let fly = Fly::new(TERMS, LIMITS, LIST);
     let desk = fly.desk_alone("gate-1");
     browser.open(&address(&desk));
@@ -123,21 +129,19 @@ fn another_port_gets_no_cookie() {
     browser.until_says("h1", "Desk");
 }
 
-#[test]
-fn the_page_on_a_phone() {
-    let Some(browser) = Browser::start(390, 844) else { return };
+fn the_page_on_a_phone(browser: &Browser) {
     let fly = Fly::new(TERMS, LIMITS, LIST);
     let _authority = fly.serve();
     let desk = fly.desk("gate-1");
     browser.open(&address(&desk));
-    check(&browser, "Beryn Bellquist", "1948-05-21", "TC103-9C");
+    check(browser, "Beryn Bellquist", "1948-05-21", "TC103-9C");
     browser.until_says("#verdict", "On the list");
     // Nothing is wider than the screen, and every field has its label.
     assert_eq!(browser.script("return document.documentElement.scrollWidth <= window.innerWidth"), true);
     assert_eq!(browser.script("return [...document.querySelectorAll('input:not([type=hidden]), select')].every(input => input.labels.length === 1)"), true);
-    keep(&browser, "desk-phone");
+    keep(browser, "desk-phone");
     // Tables of verdicts are stacked, and what they hold is as wide as the screen.
-    check(&browser, "Beryn Bellquist", "1948", "TC103-9C");
+    check(browser, "Beryn Bellquist", "1948", "TC103-9C");
     browser.until_says("#verdict", "cannot be read: dob");
     assert_eq!(browser.script("return document.querySelector('input[name=field-dob]').value"), "1948");
     let stacked = "return [...document.querySelectorAll('.verdicts td')].every(cell => getComputedStyle(cell).display !== 'table-cell')";
@@ -152,5 +156,5 @@ fn the_page_on_a_phone() {
     browser.until_says("#result", "Done");
     assert_eq!(browser.script(stacked), true);
     assert_eq!(browser.script("return document.documentElement.scrollWidth <= window.innerWidth"), true);
-    keep(&browser, "desk-phone-batch");
+    keep(browser, "desk-phone-batch");
 }

@@ -38,12 +38,12 @@ fn field(protocol: &str) -> Option<Field> {
 #[test]
 fn one_of_each_fails_while_reports_come_in() {
     let Some(field) = field("dh") else { return };
-    let size = Size { reports: 600, batch: 20 };
+    let size = Size { reports: 300, batch: 10 };
     let ingesting = AtomicBool::new(true);
     std::thread::scope(|scope| {
         let running = scope.spawn(|| field.round("r", size, 1, || ingesting.store(false, Ordering::Release)));
         // Slow disks: a batch is under way for long enough to be met.
-        field.roles.iter().for_each(|role| role.faults(Faults { flush_ms: 80, ..Faults::default() }));
+        field.roles.iter().for_each(|role| role.faults(Faults { flush_ms: 100, ..Faults::default() }));
         for name in ["proxy-1", "database"] {
             let role = field.role(name);
             role.until_something_is_under_way();
