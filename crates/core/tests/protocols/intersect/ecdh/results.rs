@@ -57,8 +57,8 @@ fn all_small_sizes_in_every_combination() {
 fn every_suite_finds_the_same() {
     for suite in [Suite::P384, Suite::P521] {
         for variant in VARIANTS {
-            for (receiver, sender, padding) in [(0, 3, 0), (3, 0, 2), (1, 1, 0), (37, 20, 3)] {
-                check(&Case::new(variant, items(0..receiver), items(0..sender), padding, 16).in_suite(suite));
+            for (receiver, sender, padding) in [(0, 3, 0), (3, 0, 2), (1, 1, 0), (13, 7, 3)] {
+                check(&Case::new(variant, items(0..receiver), items(0..sender), padding, 6).in_suite(suite));
             }
         }
     }
@@ -78,8 +78,8 @@ fn sizes_around_a_chunk() {
 #[test]
 fn unequal_all_and_none() {
     for variant in VARIANTS {
-        check(&Case::new(variant, items(500..502), items(0..2000), 0, CHUNK));
-        check(&Case::new(variant, items(0..2000), items([1999, 0]), 0, CHUNK));
+        check(&Case::new(variant, items(500..502), items(0..700), 0, CHUNK));
+        check(&Case::new(variant, items(0..700), items([699, 0]), 0, CHUNK));
         check(&Case::new(variant, items(0..257), items((0..257).rev()), 0, 100));
         check(&Case::new(variant, items(0..101), items(101..202), 3, 100));
     }

@@ -32,10 +32,10 @@ const REVEALS: [OutsourcedReveal; 6] = [
 #[test]
 fn every_reveal_of_two_to_four_parties_is_exact() {
     for parties in 2..=4 {
-        let sets: Vec<Vec<usize>> = (0..parties).map(|party| (party * 3..40 - party).collect()).collect();
+        let sets: Vec<Vec<usize>> = (0..parties).map(|party| (party * 3..20 - party).collect()).collect();
         for reveal in REVEALS {
-            check(&Outsourced::new(&sets, 60, 0, &[0], reveal));
-            check(&Outsourced::new(&sets, 40, 1, &(0..parties).collect::<Vec<_>>(), reveal));
+            check(&Outsourced::new(&sets, 30, 0, &[0], reveal));
+            check(&Outsourced::new(&sets, 20, 1, &(0..parties).collect::<Vec<_>>(), reveal));
         }
     }
 }
