@@ -1,5 +1,6 @@
 //! Peers that break a protocol: one frame replaced, and what the victim makes of it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -146,6 +147,26 @@ pub fn in_all_wrong_forms<P: Parties + 'static>(frames: &[Sent<P>]) -> Vec<Attac
         in_wrong_forms(case, *culprit, *number, frame).into_iter().chain(left_out(case, *culprit, *number, frame))
     });
     forms.collect()
+}
+
+/// Some of the attacks that `forms` makes of each frame: every kind of message of either party in every form, each in
+/// another of the messages of that kind if there are several, and every message in one form or more.
+pub fn by_turns<P: Parties + 'static>(frames: &[Sent<P>], forms: impl Fn(&[Sent<P>]) -> Vec<Attack>) -> Vec<Attack> {
+    let mut kinds: BTreeMap<(usize, u8, u8), Vec<&Sent<P>>> = BTreeMap::new();
+    for sent in frames {
+        let (_, culprit, _, data) = sent;
+        kinds.entry((*culprit as usize, data.kind, data.label)).or_default().push(sent);
+    }
+    let mut attacks = Vec::new();
+    for alike in kinds.values() {
+        for (number, &sent) in alike.iter().enumerate() {
+            let forms = forms(std::slice::from_ref(sent));
+            let turns = alike.len().min(forms.len());
+            let own = forms.into_iter().enumerate().filter(|(form, _)| form % turns == number % turns);
+            attacks.extend(own.map(|(_, attack)| attack));
+        }
+    }
+    attacks
 }
 
 /// The attack of a message that never comes.

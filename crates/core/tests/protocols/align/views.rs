@@ -7,7 +7,7 @@ use super::{align_as, dealt, order_as};
 use crate::support::two::{record, run_over};
 use crate::support::views::*;
 use crate::support::*;
-use crate::union::order::{Places, hides_which};
+use crate::union::order::{ALL_PLACES, Places, SOME_PLACES, hides_which};
 use tacita_core::primitive::oprf::{OprfKey, Suite};
 use tacita_core::primitive::ot::MESSAGES;
 use tacita_core::protocol::align::{self, Id, ORDER, Params, ROWS};
@@ -155,7 +155,8 @@ impl SenderItems for InRowOrder {
 fn hides_rows(giving: Giving) -> Check {
     let params = Params::new(PLACES, PLACES);
     let of_union = session().child("align union", 0);
-    hides_which(|item| item.0[0].into(), &|mine, theirs, seed| {
+    let runs = if giving == Giving::Shuffled { ALL_PLACES } else { SOME_PLACES };
+    hides_which(runs, |item| item.0[0].into(), &|mine, theirs, seed| {
         let (mine, theirs) = (dealt(mine, seed), dealt(theirs, seed));
         let frames = recorded(|first, second| {
             let first_party = |channel: &mut Channel| order_as(Side::First, &mine, &params, channel, 1).map(drop);

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::given_for;
 use crate::support::items;
-use crate::support::views::{Check, ORDERS, PLACES, hides_order};
+use crate::support::views::{Check, PLACES, hides_order};
 use tacita_core::protocol::union::{ItemSource, SenderItems};
 use tacita_core::{Item, Result};
 
@@ -62,17 +62,23 @@ pub struct Places {
     pub among_own: Option<usize>,
 }
 
+/// Runs in which a common item is at each place among the receiver's and among the sender's once.
+pub const ALL_PLACES: usize = PLACES * PLACES;
+
+/// Runs in which an order that shows something is seen beyond doubt.
+pub const SOME_PLACES: usize = PLACES * PLACES / 2;
+
 /// A run between a receiver and a sender with these items, and a seed of the sender's.
 type Run<'a> = &'a dyn Fn(&[Item], &[Item], u8) -> Places;
 
-/// Checks that nothing of the common item, over many runs with different ones, correlates with its position. `run` is
-/// given the receiver's items, the sender's and a seed.
-pub fn hides_which(bucket: fn(&Item) -> usize, run: Run<'_>) -> Check {
+/// Checks that nothing of the common item, over so many runs with different ones, correlates with its position. `run`
+/// is given the receiver's items, the sender's and a seed.
+pub fn hides_which(runs: usize, bucket: fn(&Item) -> usize, run: Run<'_>) -> Check {
     let (mut by_key, mut by_bucket, mut by_own) = (Vec::new(), Vec::new(), Vec::new());
     let theirs = items((0..PLACES).map(|index| 100 * index));
     // All items of lower buckets come first where they come bucket by bucket.
     let first_of = |item| theirs.iter().filter(|other| bucket(other) < bucket(item)).count();
-    for number in 0..ORDERS {
+    for number in 0..runs {
         // One of the sender's items, at any place among the receiver's.
         let (common, own) = (number % PLACES, number / PLACES % PLACES);
         let mut mine = items((0..PLACES).map(|index| 100 * index + 1));

@@ -59,11 +59,24 @@ fn frames() -> Vec<Sent<Run>> {
     runs().into_iter().flat_map(sent).collect()
 }
 
+/// All wrong forms of messages, and too long ones.
+fn wrong_forms(frames: &[Sent<Run>]) -> Vec<Attack> {
+    let mut attacks = in_all_wrong_forms(frames);
+    attacks.extend(oversized(frames));
+    attacks
+}
+
 #[test]
 fn every_message_in_a_wrong_form() {
-    let frames = frames();
-    let mut attacks = in_all_wrong_forms(&frames);
-    attacks.extend(oversized(&frames));
+    let attacks = by_turns(&frames(), wrong_forms);
+    assert!(attacks.len() > 40, "only {} attacks", attacks.len());
+    run_all(attacks);
+}
+
+#[test]
+#[ignore = "slow: every message of every run in every form"]
+fn every_message_of_every_run_in_a_wrong_form() {
+    let attacks = wrong_forms(&frames());
     assert!(attacks.len() > 300, "only {} attacks", attacks.len());
     run_all(attacks);
 }

@@ -51,8 +51,15 @@ fn check(dot: &Dot, params: &Params) -> [Shares; 2] {
 
 const LEARNERS: [Option<Side>; 3] = [None, Some(Side::First), Some(Side::Second)];
 
-#[test]
-fn one_product_of_every_length_and_density() {
+/// One of every `step` combinations.
+fn one_product(step: usize) {
+    let mut number = 0usize;
+    let mut check = |dot: &Dot, params: &Params| {
+        number += 1;
+        if number.is_multiple_of(step) {
+            check(dot, params);
+        }
+    };
     for rows in [0, 1, 2, 7, 8, 9, 63, 1000] {
         for density in [0.0, 0.3, 1.0] {
             let dot = Dot::random(Integers::BINARY, rows, (1, 1), density, 3);
@@ -69,8 +76,20 @@ fn one_product_of_every_length_and_density() {
     }
 }
 
+/// Every length with every density; in turns, for every learner and modulo every number.
 #[test]
-fn integers_of_every_kind() {
+fn one_product_of_every_length_and_density() {
+    one_product(5);
+}
+
+#[test]
+#[ignore = "slow: every combination"]
+fn one_product_in_every_combination() {
+    one_product(1);
+}
+
+/// Every kind of integers and every pair of extremes, for all learners or for one of them in turn.
+fn kinds_of_integers(all: bool) {
     for bits in [1, 2, 8, 31, 32] {
         for signed in [false, true] {
             let integers = integers(bits, signed);
@@ -78,15 +97,54 @@ fn integers_of_every_kind() {
             let extreme = [(low, low), (low, high), (high, low), (high, high)];
             let constant = extreme.map(|(first, second)| Dot::constant(integers, 9, first, second));
             let random = Dot::random(integers, 100, (1, 1), 0.8, 5);
-            for dot in constant.iter().chain([&random]) {
-                for learner in LEARNERS {
+            for (turn, dot) in constant.iter().chain([&random]).enumerate() {
+                let kind = bits as usize + usize::from(signed);
+                for (place, learner) in LEARNERS.into_iter().enumerate() {
+                    if !all && (kind + turn) % 3 != place {
+                        continue;
+                    }
                     let modulus = dot.shape().value_modulus().unwrap();
                     check(dot, &Params::new(dot.shape(), modulus, size(), learner).unwrap());
                 }
                 let small = Modulus::new(1 << 7).unwrap();
                 let params = Params::new(dot.shape(), small, size(), Some(Side::First)).unwrap();
                 assert_eq!(params.values(), dot.shape().fits(&small));
-                check(dot, &params);
+                if all || (kind + turn).is_multiple_of(3) {
+                    check(dot, &params);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_of_every_kind() {
+    kinds_of_integers(false);
+}
+
+#[test]
+#[ignore = "slow: every combination"]
+fn integers_of_every_kind_for_every_learner() {
+    kinds_of_integers(true);
+}
+
+/// Every shape with every kind of data, for all learners or for one of them in turn.
+fn shapes(all: bool) {
+    let counts = [(1, 2), (2, 1), (3, 3), (1, 17), (17, 1), (4, 3), (0, 3), (3, 0), (0, 0)];
+    for (shape, counts) in counts.into_iter().enumerate() {
+        let data = [(Integers::BINARY, 0), (Integers::BINARY, 77), (integers(5, true), 20)];
+        for (kind, (integers, rows)) in data.into_iter().enumerate() {
+            let dot = Dot::random(integers, rows, counts, 0.5, 9);
+            for (place, learner) in LEARNERS.into_iter().enumerate() {
+                let modulus = dot.shape().value_modulus().unwrap();
+                let params = Params::new(dot.shape(), modulus, size(), learner).unwrap();
+                let fewer = if counts.0 < counts.1 { Side::First } else { Side::Second };
+                let equal = learner.unwrap_or(Side::First);
+                assert_eq!(params.encryptor(), if counts.0 == counts.1 { equal } else { fewer });
+                assert_eq!(params.values(), learner == Some(params.encryptor()));
+                if all || (shape + kind + place).is_multiple_of(3) {
+                    check(&dot, &params);
+                }
             }
         }
     }
@@ -94,26 +152,18 @@ fn integers_of_every_kind() {
 
 #[test]
 fn matrices_of_every_shape() {
-    let counts = [(1, 2), (2, 1), (3, 3), (1, 17), (17, 1), (4, 3), (0, 3), (3, 0), (0, 0)];
-    for counts in counts {
-        for (integers, rows) in [(Integers::BINARY, 0), (Integers::BINARY, 77), (integers(5, true), 20)] {
-            let dot = Dot::random(integers, rows, counts, 0.5, 9);
-            for learner in LEARNERS {
-                let modulus = dot.shape().value_modulus().unwrap();
-                let params = Params::new(dot.shape(), modulus, size(), learner).unwrap();
-                let fewer = if counts.0 < counts.1 { Side::First } else { Side::Second };
-                let equal = learner.unwrap_or(Side::First);
-                assert_eq!(params.encryptor(), if counts.0 == counts.1 { equal } else { fewer });
-                assert_eq!(params.values(), learner == Some(params.encryptor()));
-                check(&dot, &params);
-            }
-        }
-    }
+    shapes(false);
     // Answers in more than one message.
     let dot = Dot::random(Integers::BINARY, 3, (90, 100), 0.5, 9);
     let params = Params::new(dot.shape(), Modulus::new(1 << 64).unwrap(), size(), None).unwrap();
     assert!(params.bytes_sent_by(Side::Second) > 1 << 20);
     check(&dot, &params);
+}
+
+#[test]
+#[ignore = "slow: every combination"]
+fn matrices_of_every_shape_for_every_learner() {
+    shapes(true);
 }
 
 #[test]

@@ -50,8 +50,12 @@ const ROWS: usize = 10;
 
 /// The encryptor's best attack: it knows its own ciphertexts, multiplies each choice of them, takes the plaintext out
 /// of the answer and of the product, and compares what is left: the randomness. All columns of the answerer that
-/// explain the answer.
-fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, answer: &PaillierCiphertexts) -> Vec<u64> {
+/// explain each answer.
+fn explanations<const N: usize>(
+    key: &PaillierSecretKey,
+    own: &PaillierCiphertexts,
+    answers: [&PaillierCiphertexts; N],
+) -> [Vec<u64>; N] {
     let public = key.public();
     // What a ciphertext is without its plaintext: an N-th power.
     let bare = |ciphertexts: &PaillierCiphertexts| {
@@ -59,13 +63,15 @@ fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, answer: &Pai
         let minus = public.negate(&public.add_plain(&one(key, ciphertexts.len()), &plaintexts));
         public.add(ciphertexts, &minus)
     };
-    let answer = bare(answer);
     let choices: Vec<_> =
         (0..1u64 << ROWS).map(|bits| Choices::from_bits((0..ROWS).map(|row| bits >> row & 1 == 1))).collect();
     let mut products = CiphertextProducts::new(public, choices.len());
     products.multiply(own, &choices);
     let products = bare(&products.finish());
-    (0..1 << ROWS).filter(|&bits| products.select([bits as usize]) == answer).collect()
+    answers.map(|answer| {
+        let answer = bare(answer);
+        (0..1 << ROWS).filter(|&bits| products.select([bits as usize]) == answer).collect()
+    })
 }
 
 /// Encryptions of zero with no randomness: ones.
@@ -86,15 +92,15 @@ fn answers_do_not_show_what_was_multiplied_and_without_fresh_randomness_they_do(
             let recorded = record(&params, &key, &a, &b, [run, 100 + run]);
             let own = public.read(&payloads(&recorded.frames[0], COLUMNS.code)).unwrap();
             let answer = public.read(&payloads(&recorded.frames[1], ANSWERS.code)).unwrap();
-            assert_eq!(explanations(&key, &own, &answer), [], "the column shows");
             // Leaky: the product itself, and with R added, but no fresh randomness.
             let chosen = [Choices::from_bits((0..ROWS).map(|row| bits >> row & 1 == 1))];
             let mut product = CiphertextProducts::new(public, 1);
             product.multiply(&own, &chosen);
             let product = product.finish();
-            assert_eq!(explanations(&key, &own, &product), [bits]);
             let blinded = public.add_plain(&product, &public.random(1, &mut rng(3)));
-            assert_eq!(explanations(&key, &own, &blinded), [bits]);
+            let [hidden, bare, blinded] = explanations(&key, &own, [&answer, &product, &blinded]);
+            assert_eq!(hidden, [], "the column shows");
+            assert_eq!((bare, blinded), (vec![bits], vec![bits]));
         }
     }
 }

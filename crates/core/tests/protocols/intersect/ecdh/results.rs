@@ -21,15 +21,19 @@ fn check(case: &Case) {
     assert_eq!((receiver_traffic.rounds, sender_traffic.rounds), (params.rounds(returned), params.rounds(returned)));
 }
 
-#[test]
-fn all_small_sizes() {
+/// One of every `step` combinations of variants and sizes.
+fn small_sizes(step: usize) {
+    let mut number = 0usize;
     for variant in VARIANTS {
         for receiver in 0..4 {
             for sender in 0..4 {
                 for shift in [0, 1, 3] {
                     for padding in [0, 2] {
-                        let (mine, theirs) = (items(0..receiver), items(shift..shift + sender));
-                        check(&Case::new(variant, mine, theirs, padding, 2));
+                        if number.is_multiple_of(step) {
+                            let (mine, theirs) = (items(0..receiver), items(shift..shift + sender));
+                            check(&Case::new(variant, mine, theirs, padding, 2));
+                        }
+                        number += 1;
                     }
                 }
             }
@@ -37,12 +41,24 @@ fn all_small_sizes() {
     }
 }
 
+/// Each variant's numbers of values are without the factor 5: it meets every pair of sizes.
+#[test]
+fn all_small_sizes() {
+    small_sizes(5);
+}
+
+#[test]
+#[ignore = "slow: every combination"]
+fn all_small_sizes_in_every_combination() {
+    small_sizes(1);
+}
+
 #[test]
 fn every_suite_finds_the_same() {
     for suite in [Suite::P384, Suite::P521] {
         for variant in VARIANTS {
-            for (receiver, sender, padding) in [(0, 3, 0), (3, 0, 2), (1, 1, 0), (37, 20, 3)] {
-                check(&Case::new(variant, items(0..receiver), items(0..sender), padding, 16).in_suite(suite));
+            for (receiver, sender, padding) in [(0, 3, 0), (3, 0, 2), (1, 1, 0), (13, 7, 3)] {
+                check(&Case::new(variant, items(0..receiver), items(0..sender), padding, 6).in_suite(suite));
             }
         }
     }
@@ -62,8 +78,8 @@ fn sizes_around_a_chunk() {
 #[test]
 fn unequal_all_and_none() {
     for variant in VARIANTS {
-        check(&Case::new(variant, items(500..502), items(0..2000), 0, CHUNK));
-        check(&Case::new(variant, items(0..2000), items([1999, 0]), 0, CHUNK));
+        check(&Case::new(variant, items(500..502), items(0..700), 0, CHUNK));
+        check(&Case::new(variant, items(0..700), items([699, 0]), 0, CHUNK));
         check(&Case::new(variant, items(0..257), items((0..257).rev()), 0, 100));
         check(&Case::new(variant, items(0..101), items(101..202), 3, 100));
     }

@@ -13,13 +13,23 @@ use tacita_core::protocol::intersect::ecdh::sum::{BLINDED_SUM, ENCRYPTED_SUM, PU
 
 const CIPHERTEXT: usize = 128;
 
-/// The sender's key in a run with this seed, which is checked to be the one that travelled.
-fn key_of(seed: u8, recorded: &Recorded) -> PaillierSecretKey {
+/// The sender's key in runs with this seed.
+fn key_of_seed(seed: u8) -> PaillierSecretKey {
     let mut rng = rng(seed);
     Ristretto255.random_scalars(1, &mut rng);
     rng.fill_bytes(&mut [0; 32]);
-    let key = PaillierSecretKey::generate(short_key(), &mut rng);
+    PaillierSecretKey::generate(short_key(), &mut rng)
+}
+
+/// Checks that this key is the one that travelled.
+fn travelled(key: &PaillierSecretKey, recorded: &Recorded) {
     assert_eq!(payloads(&recorded.sender, PUBLIC_KEY.code), key.public().to_bytes());
+}
+
+/// The sender's key in a run with this seed, which is checked to be the one that travelled.
+fn key_of(seed: u8, recorded: &Recorded) -> PaillierSecretKey {
+    let key = key_of_seed(seed);
+    travelled(&key, recorded);
     key
 }
 
@@ -34,8 +44,12 @@ fn numbers_sent(case: &Case, key: &PaillierSecretKey, recorded: &Recorded) -> Pa
 const TRIED: usize = 8;
 
 /// The sender's best attack: it multiplies each choice of its own ciphertexts, takes the plaintexts out of them and out
-/// of what came back, and compares the randomness that is left. All choices that explain what came back.
-fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, returned: &PaillierCiphertexts) -> Vec<usize> {
+/// of what came back, and compares the randomness that is left. All choices that explain each of what came back.
+fn explanations<const N: usize>(
+    key: &PaillierSecretKey,
+    own: &PaillierCiphertexts,
+    returned: [&PaillierCiphertexts; N],
+) -> [Vec<usize>; N] {
     let public = key.public();
     let mut one = [0; CIPHERTEXT];
     one[0] = 1;
@@ -43,13 +57,15 @@ fn explanations(key: &PaillierSecretKey, own: &PaillierCiphertexts, returned: &P
         let ones = public.read(&one.repeat(ciphertexts.len())).unwrap();
         public.add(ciphertexts, &public.negate(&public.add_plain(&ones, &key.decrypt(ciphertexts))))
     };
-    let returned = bare(returned);
     let choices: Vec<_> =
         (0..1 << TRIED).map(|bits: usize| Choices::from_bits((0..TRIED).map(|row| bits >> row & 1 == 1))).collect();
     let mut products = CiphertextProducts::new(public, choices.len());
     products.multiply(own, &choices);
     let products = bare(&products.finish());
-    (0..1 << TRIED).filter(|&bits| products.select([bits]) == returned).collect()
+    returned.map(|returned| {
+        let returned = bare(returned);
+        (0..1 << TRIED).filter(|&bits| products.select([bits]) == returned).collect()
+    })
 }
 
 #[test]
@@ -60,20 +76,20 @@ fn what_the_sender_decrypts_does_not_show_what_was_added_and_without_fresh_rando
         let key = key_of(seed, &recorded);
         let own = numbers_sent(&case, &key, &recorded);
         let returned = key.public().read(&payloads(&recorded.receiver, ENCRYPTED_SUM.code)).unwrap();
-        assert_eq!(explanations(&key, &own, &returned), [0; 0], "the choice shows");
         // Leaky: the sum itself, and with R added, but no fresh randomness.
         let bits = 0b1010_0110;
         let mut product = CiphertextProducts::new(key.public(), 1);
         product.multiply(&own, &[Choices::from_bits((0..TRIED).map(|row| bits >> row & 1 == 1))]);
         let product = product.finish();
-        assert_eq!(explanations(&key, &own, &product), [bits]);
         let blinded = key.public().add_plain(&product, &key.public().random(1, &mut rng(4)));
-        assert_eq!(explanations(&key, &own, &blinded), [bits]);
+        let [hidden, bare, blinded] = explanations(&key, &own, [&returned, &product, &blinded]);
+        assert_eq!(hidden, [0; 0], "the choice shows");
+        assert_eq!((bare, blinded), (vec![bits], vec![bits]));
     }
 }
 
 /// Runs in which something is looked at that each run has once.
-const RUNS: usize = 250;
+const RUNS: usize = 100;
 
 #[test]
 fn what_the_sender_decrypts_is_uniform_whatever_the_sum() {
@@ -82,6 +98,7 @@ fn what_the_sender_decrypts_is_uniform_whatever_the_sum() {
         residues.iter().for_each(|residue| counts[(residue >> shift & 15) as usize] += 1);
         counts
     };
+    let key = key_of_seed(1);
     for numbers in [[0; 4], [5, -900, 1 << 100, 7]] {
         let (mut decrypted, mut answers) = (Vec::new(), Vec::new());
         for run in 0..RUNS {
@@ -89,7 +106,7 @@ fn what_the_sender_decrypts_is_uniform_whatever_the_sum() {
             let mut case = Case::new(Variant::Sum, items(0..3), items(1..5), 0, 8);
             case.sender_numbers = numbers.to_vec();
             let recorded = record(&case, (seed, 1));
-            let key = key_of(1, &recorded);
+            travelled(&key, &recorded);
             let returned = key.public().read(&payloads(&recorded.receiver, ENCRYPTED_SUM.code)).unwrap();
             // Above all sums, too: from 2^127 to near N. Modulo a number that has nothing to do with 2^127.
             let plaintext = key.decrypt(&returned);

@@ -96,7 +96,7 @@ fn seen(job: &Outsourced) -> Vec<(Vec<Seen>, u64)> {
 
 #[test]
 fn the_helper_cannot_see_how_many_a_party_has_nor_how_many_are_common() {
-    const BOUND: usize = 40;
+    const BOUND: usize = 20;
     let reveals = [
         OutsourcedReveal::Rows,
         OutsourcedReveal::Count,
@@ -111,7 +111,7 @@ fn the_helper_cannot_see_how_many_a_party_has_nor_how_many_are_common() {
         assert!(full.iter().all(|(seen, drawn)| !seen.is_empty() && *drawn > 64 * BOUND as u64));
         assert_eq!(of([(); 3].map(|()| vec![])), full, "without items: {reveal:?}");
         for few in 0..3 {
-            let sets = [0, 1, 2].map(|party| if party == few { (20..29).collect() } else { (0..BOUND).collect() });
+            let sets = [0, 1, 2].map(|party| if party == few { (10..16).collect() } else { (0..BOUND).collect() });
             assert_eq!(of(sets), full, "few at {few}: {reveal:?}");
         }
         let apart = [0, 1, 2].map(|party| (party * BOUND..(party + 1) * BOUND).collect());

@@ -146,9 +146,9 @@ fn a_view_of_sums_and_counts_says_no_more_than_inputs_and_output() {
 
 /// Every coalition, and two worlds that differ in the sets of those outside it and have the same output.
 fn says_no_more(reveal: OutsourcedReveal) {
-    // The items 0 to 9 are everybody's; what else the honest have is in the others' sets in one world, and not in the
+    // The items 0 to 4 are everybody's; what else the honest have is in the others' sets in one world, and not in the
     // other.
-    let everybodys = 0..10;
+    let everybodys = 0..5;
     let alone: [&[usize]; 4] = [&[], &[0], &[1], &[2]];
     let but_one: [&[usize]; 3] = [&[0, 1], &[0, 2], &[1, 2]];
     let with_helper = alone.into_iter().chain(but_one).map(|coalition| (coalition, true));
@@ -158,16 +158,16 @@ fn says_no_more(reveal: OutsourcedReveal) {
         let world = |other: bool| {
             let sets: Vec<Vec<usize>> = (0..3)
                 .map(|place| match honest.iter().position(|at| *at == place) {
-                    None => (0..30).collect(),
+                    None => (0..15).collect(),
                     // With two outside, no further item is both's; with one, none is the coalition's.
                     Some(at) if honest.len() > 1 => {
-                        let further = if other { 10 + 7 * at..16 + 7 * at } else { 100 * (at + 1)..100 * (at + 1) + 3 };
+                        let further = if other { 5 + 4 * at..8 + 4 * at } else { 100 * (at + 1)..100 * (at + 1) + 2 };
                         everybodys.clone().chain(further).collect()
                     }
-                    Some(_) => everybodys.clone().chain(if other { 200..215 } else { 300..301 }).collect(),
+                    Some(_) => everybodys.clone().chain(if other { 200..208 } else { 300..301 }).collect(),
                 })
                 .collect();
-            Outsourced::new(&sets, 32, 0, &[0], reveal)
+            Outsourced::new(&sets, 16, 0, &[0], reveal)
         };
         let patterns = [false, true].map(|other| watched(&world(other), coalition, with_helper).pattern());
         assert_eq!(patterns[0], patterns[1], "{coalition:?}, helper: {with_helper}, {reveal:?}");
@@ -175,7 +175,7 @@ fn says_no_more(reveal: OutsourcedReveal) {
         assert_eq!(*coincidences, 0, "{coalition:?}, helper: {with_helper}, {reveal:?}");
         // What is opened is opened at the leader, and says what the leader learns.
         assert_eq!(!opened.is_empty(), coalition.contains(&0));
-        assert!(opened.iter().all(|zeros| zeros.iter().filter(|zero| **zero).count() == 10));
+        assert!(opened.iter().all(|zeros| zeros.iter().filter(|zero| **zero).count() == 5));
         assert_eq!(found.len(), usize::from(coalition.contains(&0)));
     }
 }

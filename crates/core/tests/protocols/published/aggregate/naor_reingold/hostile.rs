@@ -10,7 +10,7 @@ use tacita_core::protocol::published::aggregate::naor_reingold::{BLINDS, REPORTS
 
 use super::round::{Round, round};
 use crate::aggregate::round::{Revealed, entry};
-use crate::support::attack::{in_all_wrong_forms, no_points, oversized, run_all, says, sent};
+use crate::support::attack::{Attack, Sent, by_turns, in_all_wrong_forms, no_points, oversized, run_all, says, sent};
 use crate::support::two::{self, CULPRITS, Two, on_payload};
 
 const THRESHOLD: RevealThreshold = RevealThreshold { count: 2, distinct: 2 };
@@ -186,13 +186,24 @@ fn case() -> Arc<Two> {
     })
 }
 
+/// All wrong forms of messages, and too long ones.
+fn wrong_forms(frames: &[Sent<Two>]) -> Vec<Attack> {
+    in_all_wrong_forms(frames).into_iter().chain(oversized(frames)).collect()
+}
+
 #[test]
 fn every_message_in_a_wrong_form() {
     let frames = sent(case());
     for label in [BLINDS, REPORTS] {
         assert_eq!(frames.iter().filter(|(.., frame)| frame.label == label.code).count(), 2, "two stages");
     }
-    run_all(in_all_wrong_forms(&frames).into_iter().chain(oversized(&frames)).collect());
+    run_all(by_turns(&frames, wrong_forms));
+}
+
+#[test]
+#[ignore = "slow: every message in every form"]
+fn every_message_in_every_wrong_form() {
+    run_all(wrong_forms(&sent(case())));
 }
 
 #[test]

@@ -94,9 +94,8 @@ fn ends(error: &Error) -> bool {
     matches!(error, Error::Network { .. } | Error::Peer { .. } | Error::Reported { .. })
 }
 
-#[test]
-fn messages_in_wrong_forms_end_the_run() {
-    for order in [PartyOrder::Chain, PartyOrder::Alone] {
+fn wrong_forms(orders: &[PartyOrder]) {
+    for &order in orders {
         for culprit in [LEARNER, OTHER] {
             let params = params(order);
             for (number, frame) in messages(&params, culprit).iter().enumerate() {
@@ -121,6 +120,17 @@ fn messages_in_wrong_forms_end_the_run() {
             }
         }
     }
+}
+
+#[test]
+fn messages_in_wrong_forms_end_the_run() {
+    wrong_forms(&[PartyOrder::Chain]);
+}
+
+#[test]
+#[ignore = "slow: the same messages in another order of the parties"]
+fn messages_in_wrong_forms_end_the_run_in_another_order() {
+    wrong_forms(&[PartyOrder::Alone]);
 }
 
 /// Every message is among those that the test above changes.

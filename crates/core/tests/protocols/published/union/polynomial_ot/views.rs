@@ -9,7 +9,7 @@ use crate::support::two::record;
 use crate::support::views::{Check, PLACES, fresh_points, shows_nothing};
 use crate::support::{Frame, items, lengths, payloads, rng};
 use crate::union::given_for;
-use crate::union::order::{Ordered, Places, Sending, hides_which};
+use crate::union::order::{ALL_PLACES, Ordered, Places, SOME_PLACES, Sending, hides_which};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::group::{Group, ScalarField};
 use tacita_core::primitive::ot::{BASE_KEY, BASE_POINTS, CORRECTIONS, MESSAGES, TREES};
@@ -50,7 +50,8 @@ fn sender(sending: Sending, items: &[Item], params: &Params, seed: u8, channel: 
 
 fn check(sending: Sending) -> Check {
     let params = Params::new(wanted(Some(Strategy::Schoolbook), Some(BINS)), PLACES, PLACES, BYTES).unwrap();
-    hides_which(bin, &|mine, theirs, seed| {
+    let runs = if sending == Sending::Shuffled { ALL_PLACES } else { SOME_PLACES };
+    hides_which(runs, bin, &|mine, theirs, seed| {
         let asking = coefficients(mine, &params);
         let leaves = |channel: &mut Channel| {
             // The receiver leaves before the transfers.
