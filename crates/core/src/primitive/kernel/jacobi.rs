@@ -319,12 +319,6 @@ mod tests {
         check::<8>(&mut rng);
         check::<16>(&mut rng);
         check::<17>(&mut rng);
-    }
-
-    #[test]
-    #[ignore = "slow: moduli of 2048 and 3072 bits"]
-    fn symbols_modulo_long_numbers_are_those_of_others() {
-        let mut rng = ChaCha20Rng::from_seed([4; 32]);
         check::<32>(&mut rng);
         check::<48>(&mut rng);
     }
