@@ -66,22 +66,37 @@ fn check(home: &Home, threshold: &str, runs: &[&[String; 2]], expected: Value) {
 
 #[test]
 fn every_value_around_the_threshold_is_answered_right() {
+    values_are_answered_right(6);
+}
+
+#[test]
+#[ignore = "slow: more thresholds, and some in other words"]
+fn every_value_around_more_thresholds_is_answered_right() {
+    values_are_answered_right(usize::MAX);
+}
+
+/// Asks about all values under the first `number` thresholds.
+fn values_are_answered_right(number: usize) {
     // In column n of the second party there are n ones.
     let a = vec![vec![1; 10]];
     let b: Columns = (0..=10).map(|ones| (0..10).map(|row| i64::from(row < ones)).collect()).collect();
     for (threshold, from, modulus) in [
-        ("5", 5, ""),
         ("5", 5, "modulus = \"2^5\""),
-        ("1", 1, "modulus = \"2^5\""),
+        ("1", 1, ""),
         ("10", 10, "modulus = \"2^127\""),
         ("4.5", 5, ""),
-        ("5.000", 5, ""),
         // What the numbers of rows say alone.
         ("0", 0, ""),
+        ("99999999999999999999999999999999", 11, ""),
         ("-3", 0, ""),
         ("11", 11, ""),
-        ("99999999999999999999999999999999", 11, ""),
-    ] {
+        ("5", 5, ""),
+        ("1", 1, "modulus = \"2^5\""),
+        ("5.000", 5, ""),
+    ]
+    .into_iter()
+    .take(number)
+    {
         let home = Home::new();
         let shares = matrix(&home, "shares", modulus, 0, &a, &b);
         let answers: Vec<_> = (0..=10).map(|ones| ones >= from).collect();
@@ -306,18 +321,30 @@ fn a_threshold_is_a_term_in_one_form() {
 
 #[test]
 fn what_the_plan_says_is_what_the_run_does() {
+    costs_what_the_plan_says(5, [6, 7]);
+}
+
+#[test]
+#[ignore = "slow: 600 numbers, and one number more often"]
+fn every_plan_is_what_the_run_does() {
+    costs_what_the_plan_says(usize::MAX, [20, 30]);
+}
+
+/// Compares under the first `number` thresholds, the numbers of `sides` columns among them.
+fn costs_what_the_plan_says(number: usize, sides: [usize; 2]) {
     let home = Home::new();
     let one = |name: &str, rest: &str| vec![shared(&home, name, rest, &[1, 1, 0, 1], &[1, 0, 1, 1])];
-    let (a, b) = (columns(5, 20, 30, 6), columns(6, 30, 30, 6));
-    for (threshold, runs) in [
-        ("2", one("bits", "")),
-        ("2", one("tight", "modulus = \"2^4\"")),
-        ("2", vec![shared(&home, "single", "", &[1], &[1])]),
-        ("1", vec![shared(&home, "bit", "", &[1], &[1])]),
-        ("123.4", one("long", "bits = 32\nsigned = true")),
-        ("7", [one("first", "bits = 9"), one("second", "bits = 9"), one("third", "bits = 9")].concat()),
-        ("-100", vec![matrix(&home, "matrix", "bits = 6\nsigned = true", 2, &a, &b)]),
-    ] {
+    let (a, b) = (columns(5, sides[0], 30, 6), columns(6, sides[1], 30, 6));
+    let shares_of = |case: usize| match case {
+        0 => ("2", one("tight", "modulus = \"2^4\"")),
+        1 => ("1", vec![shared(&home, "bit", "", &[1], &[1])]),
+        2 => ("123.4", one("long", "bits = 32\nsigned = true")),
+        3 => ("7", [one("first", "bits = 9"), one("second", "bits = 9"), one("third", "bits = 9")].concat()),
+        4 => ("-100", vec![matrix(&home, "matrix", "bits = 6\nsigned = true", 2, &a, &b)]),
+        5 => ("2", one("bits", "")),
+        _ => ("2", vec![shared(&home, "single", "", &[1], &[1])]),
+    };
+    for (threshold, runs) in (0..number.min(7)).map(shares_of) {
         let job = home.file("plan.toml", &opening(&format!("at_least:{threshold}"), BOTH));
         let inputs = |party: usize| runs.iter().map(move |files| format!("{}={}", ["a", "b"][party], files[party]));
         let inputs: Vec<_> = (0..2).flat_map(inputs).collect();

@@ -105,7 +105,7 @@ fn kill_and_resume(rows: usize, memory: &str, kills: usize, seed: u64, limit: Du
 #[test]
 fn killed_parties_go_on_where_they_were() {
     let seed = u64::from(std::process::id());
-    kill_and_resume(1 << 16, LITTLE, 6, seed, Duration::from_secs(60));
+    kill_and_resume(1 << 15, LITTLE, 4, seed, Duration::from_secs(60));
 }
 
 #[test]

@@ -101,17 +101,29 @@ fn parts_are_opened_as_shares_are_and_called_what_they_are() {
     }
 }
 
+const COSTS: [(&str, &str); 4] = [
+    ("[\"a\"]", "density = 0.4"),
+    ("[\"b\"]", ""),
+    ("[\"a\", \"b\"]", "density = 0.4\nreveal = \"shares\""),
+    ("[\"a\", \"b\"]", "density = 0.38"),
+];
+
 #[test]
 fn what_the_plan_says_is_what_the_run_does() {
+    costs_what_the_plan_says(1001, &COSTS[..3]);
+}
+
+#[test]
+#[ignore = "slow: more rows"]
+fn every_plan_is_what_the_run_does() {
+    costs_what_the_plan_says(4000, &COSTS);
+}
+
+fn costs_what_the_plan_says(rows: usize, cases: &[(&str, &str)]) {
     let home = Home::new();
-    let (a, b) = (bits(1, 4000, 3), bits(2, 4000, 4));
+    let (a, b) = (bits(1, rows, 3), bits(2, rows, 4));
     let inputs = [table(&home, "a.csv", &a), table(&home, "b.csv", &b)];
-    for (learners, rest) in [
-        ("[\"a\"]", "density = 0.4"),
-        ("[\"b\"]", ""),
-        ("[\"a\", \"b\"]", "density = 0.38"),
-        ("[\"a\", \"b\"]", "density = 0.4\nreveal = \"shares\""),
-    ] {
+    for (learners, rest) in cases {
         let text = job(&format!("{SHORT}\n{rest}")).replace("[\"a\", \"b\"]", learners);
         let report = simulate(&home, &text, [&inputs[0], &inputs[1]], "out", &["--allow-insecure"]);
         let named = [format!("a={}", inputs[0]), format!("b={}", inputs[1])];

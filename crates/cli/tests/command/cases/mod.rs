@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use crate::common::{Ended, Home, tacita, text};
 
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases");
+
 /// Simulates the job of a case with its inputs, after `change` has been made to the job file; results go into `out`.
 fn simulate(home: &Home, case: &str, change: (&str, &str), more: &[&str]) -> Ended {
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases")).join(case);
+    let folder = PathBuf::from(FOLDER).join(case);
     let mut inputs: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     inputs.sort();
     let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -39,6 +41,11 @@ fn simulate(home: &Home, case: &str, change: (&str, &str), more: &[&str]) -> End
 fn rows(case: &str, change: (&str, &str)) -> Vec<String> {
     let home = Home::new();
     simulate(&home, case, change, &[]).well();
+    learned(&home)
+}
+
+/// The rows in `out` that the first party learns, without the header.
+fn learned(home: &Home) -> Vec<String> {
     let output = ["a.csv", "p1.csv"]
         .map(|file| home.at(&format!("out/{file}")))
         .into_iter()
@@ -57,14 +64,24 @@ const AS_IT_IS: (&str, &str) = ("", "");
 
 #[test]
 fn lists_of_addresses_are_read_whatever_their_lines() {
-    let three = ["192.0.2.1,3", "192.0.2.2,3", "198.51.100.1,3"];
-    assert_eq!(rows("netset-cr", AS_IT_IS), three);
-    assert_eq!(rows("netset-comment-without-blank", AS_IT_IS), three);
-    assert_eq!(rows("netset-dshield", AS_IT_IS), ["198.51.100.1,3"]);
-    assert_eq!(rows("netset-hyphen-range-first", AS_IT_IS), three);
+    // The lists of several cases, one of each participant: how many have an address says who was read rightly.
+    let home = Home::new();
+    let lists = [
+        "netset-cr/p1.txt",
+        "netset-comment-without-blank/p1.txt",
+        "netset-hyphen-range-first/p1.txt",
+        "netset-dshield/p1.txt",
+        "csv-slash-32/p1.csv",
+    ];
+    let inputs: Vec<String> =
+        lists.iter().zip(1..).map(|(list, number)| format!("p{number}={FOLDER}/{list}")).collect();
+    let (job, out) = (format!("{FOLDER}/netset-cr/job.toml"), home.at("out"));
+    let mut arguments = vec!["simulate", &job, "--output", &out];
+    arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
+    tacita(&arguments).well();
+    assert_eq!(learned(&home), ["192.0.2.1,4", "192.0.2.2,4", "198.51.100.1,4"]);
     // Whoever has nothing to report is no participant.
     assert_eq!(rows("netset-only-comments", ("min_participants = 3", "min_participants = 2")), [""; 0]);
-    assert!(rows("csv-slash-32", AS_IT_IS).contains(&"192.0.2.1,3".to_owned()));
     refused("netset-two-on-a-line", &["p1.txt, line 1", "two addresses"]);
     refused("misp-own-output", &["p1.misp.json, line 1", "MISP's warning lists", "are not read"]);
     assert!(rows("value-2.0", AS_IT_IS).iter().any(|row| row.starts_with("192.0.2.1,")));

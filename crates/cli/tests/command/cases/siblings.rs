@@ -1,5 +1,6 @@
 //! Other inputs of the same kinds as the cases: the table in `docs/assurance.md`, "Everyday inputs", names these tests.
 
+use super::{FOLDER, learned};
 use crate::common::{Ended, Home, tacita, text};
 
 /// An intersection by `id`; `a` learns its rows.
@@ -42,28 +43,22 @@ impl Meeting<'_> {
 
 const ADDRESSES: &str = "192.0.2.1\n192.0.2.2\n198.51.100.1\n";
 
-/// An aggregation in which three participants have these addresses; the first one brings `content` in a file of this
-/// name.
-fn aggregate(name: &str, content: &[u8]) -> (Ended, Home) {
+/// An aggregation of participants who bring these files, each named after its participant, in which addresses are
+/// revealed that three of them have.
+fn aggregate(files: &[(&str, &[u8])]) -> (Ended, Home) {
     let home = Home::new();
-    let job =
-        home.file("job.toml", &text(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/cases/netset-cr/job.toml")));
-    let inputs = [
-        format!("p1={}", home.bytes(name, content)),
-        format!("p2={}", home.file("p2.txt", ADDRESSES)),
-        format!("p3={}", home.file("p3.txt", ADDRESSES)),
-    ];
-    let out = home.at("out");
-    let fixed =
-        ["simulate", &job, "--output", &out, "--input", &inputs[0], "--input", &inputs[1], "--input", &inputs[2]];
-    (tacita(&fixed), home)
+    let input =
+        |(name, content): &(&str, &[u8])| format!("{}={}", name.split('.').next().unwrap(), home.bytes(name, content));
+    let inputs: Vec<String> = files.iter().map(input).collect();
+    let (job, out) = (format!("{FOLDER}/netset-cr/job.toml"), home.at("out"));
+    let mut arguments = vec!["simulate", &job, "--output", &out];
+    arguments.extend(inputs.iter().flat_map(|input| ["--input", input]));
+    (tacita(&arguments), home)
 }
 
-/// Returns the number of addresses that all three have.
-fn revealed(name: &str, content: &[u8]) -> usize {
-    let (ended, home) = aggregate(name, content);
-    ended.well();
-    text(home.at("out/p2.csv")).lines().count() - 1
+/// An aggregation in which two more participants have these addresses.
+fn aggregate_with(name: &str, content: &[u8]) -> Ended {
+    aggregate(&[(name, content), ("p2.txt", ADDRESSES.as_bytes()), ("p3.txt", ADDRESSES.as_bytes())]).0
 }
 
 #[test]
@@ -123,27 +118,28 @@ fn keys_without_a_value() {
 fn lists_of_addresses() {
     let utf_16: Vec<u8> =
         format!("\u{feff}{}", ADDRESSES.replace('\n', "\r")).encode_utf16().flat_map(u16::to_le_bytes).collect();
-    for (content, expected) in [
-        (&b"192.0.2.1\r192.0.2.2\r\n198.51.100.1\n"[..], 3),
-        (&utf_16, 3),
-        (b"192.0.2.1 - 192.0.2.2\n198.51.100.1\n", 3),
-        (b"192.0.2.1;x\n192.0.2.2\t# y\n198.51.100.1 ;z\n", 3),
-        (b"198.51.100.0\t198.51.100.255\t24\t99\tNET\n", 1),
-        (b"198.51.100.0 255.255.255.252\n", 1),
-    ] {
-        assert_eq!(revealed("p1.txt", content), expected, "{content:?}");
-    }
-    assert_eq!(revealed("p1.csv", b"ip\n2001:db8::1/128\n192.0.2.1/32\n"), 1);
+    // All that are read, each of a participant: how many have an address says who was read rightly.
+    let (ended, home) = aggregate(&[
+        ("p1.txt", b"192.0.2.1\r192.0.2.2\r\n198.51.100.1\n"),
+        ("p2.txt", &utf_16),
+        ("p3.txt", b"192.0.2.1 - 192.0.2.2\n198.51.100.1\n"),
+        ("p4.txt", b"192.0.2.1;x\n192.0.2.2\t# y\n198.51.100.1 ;z\n"),
+        ("p5.txt", b"198.51.100.0\t198.51.100.255\t24\t99\tNET\n"),
+        ("p6.txt", b"198.51.100.0 255.255.255.252\n"),
+        ("p7.csv", b"ip\n2001:db8::1/128\n192.0.2.1/32\n"),
+    ]);
+    ended.well();
+    assert_eq!(learned(&home), ["192.0.2.1,5", "192.0.2.2,4", "198.51.100.1,6"]);
     for (content, words) in [
         (&b"192.0.2.1, 192.0.2.2\n"[..], "two addresses"),
         (b"192.0.2.1\tUS\n", "is not understood"),
         ("192.0.2.1\u{85}192.0.2.2\n".as_bytes(), "two addresses"),
     ] {
-        aggregate("p1.txt", content).0.failed(2, &["p1.txt, line 1", words]);
+        aggregate_with("p1.txt", content).failed(2, &["p1.txt, line 1", words]);
     }
-    aggregate("p1.csv", b"ip\n192.0.2.0/31\n").0.failed(2, &["p1.csv", "cannot be read as ip, the first in line 2"]);
+    aggregate_with("p1.csv", b"ip\n192.0.2.0/31\n").failed(2, &["p1.csv", "cannot be read as ip, the first in line 2"]);
     // Comments alone are an empty list: whoever has nothing to report is no participant.
-    let (ended, _) = aggregate("p1.txt", b"; nothing today\n;\n");
+    let ended = aggregate_with("p1.txt", b"; nothing today\n;\n");
     assert!(
         ended.stderr.contains("no reportable rows") && !ended.stderr.contains("cannot be read"),
         "{}",

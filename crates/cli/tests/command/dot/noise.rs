@@ -81,7 +81,8 @@ fn two_exact_products_read_a_number() {
             each[0] - each[1]
         };
         assert_eq!(read(""), number);
-        let tries: Vec<i64> = (0..4).map(|_| read("noise = { epsilon = 0.05 }")).collect();
+        // They are all the number with a probability of 2 in 10^9 at most.
+        let tries: Vec<i64> = (0..3).map(|_| read("noise = { epsilon = 0.005 }")).collect();
         assert!(tries.iter().any(|read| *read != number), "{tries:?}");
     }
 }
@@ -151,14 +152,14 @@ fn shares_are_compared_and_opened_with_their_noise() {
     run("sum", "20", "sum", &noise("20")).well();
     assert_eq!(result("a")["result"], json!({ "value": 2 }));
     // Under much noise, the number is another and can be negative, whoever made the shares.
-    let opened: Vec<i64> = (0..6)
+    let opened: Vec<i64> = (0..3)
         .map(|time| {
-            run(&format!("much{time}"), "0.01", "open", &noise("0.01")).well();
+            run(&format!("much{time}"), "0.001", "open", &noise("0.001")).well();
             result("b")["result"]["value"].as_i64().unwrap()
         })
         .collect();
     assert!(opened.iter().any(|number| number.abs_diff(2) > 20), "{opened:?}");
-    assert!(opened.iter().all(|number| number.abs_diff(2) < 20_000), "{opened:?}");
+    assert!(opened.iter().all(|number| number.abs_diff(2) < 200_000), "{opened:?}");
 
     for (name, epsilon, agreed, words) in [
         ("unsaid", "20", String::new(), ["this share has noise", "epsilon = 20 }"]),
