@@ -330,8 +330,19 @@ fn numbers(home: &Home, name: &str, range: std::ops::Range<u32>) -> String {
     home.file(&format!("{name}.csv"), &format!("id,note\n{lines}"))
 }
 
+/// Each pair of sizes with two of three reveals.
 #[test]
 fn sizes_may_be_0_1_and_differ_a_thousandfold() {
+    sizes_of_tables(false);
+}
+
+#[test]
+#[ignore = "slow: every reveal of each pair of sizes"]
+fn all_sizes_may_be_0_1_and_differ_a_thousandfold() {
+    sizes_of_tables(true);
+}
+
+fn sizes_of_tables(all: bool) {
     let cases = [
         (0..0, 0..0),
         (0..0, 0..7),
@@ -352,11 +363,14 @@ fn sizes_may_be_0_1_and_differ_a_thousandfold() {
     ];
     let jobs = heads.map(|head| format!("job = \"intersect\"\nid = \"sizes\"\n{head}\n{rest}"));
     let jobs: Vec<_> = jobs.iter().enumerate().map(|(i, text)| home.file(&format!("{i}.toml"), text)).collect();
-    for (a, b) in cases {
+    for (place, (a, b)) in cases.into_iter().enumerate() {
         let common: Vec<_> = a.clone().filter(|number| b.contains(number)).map(|number| number.to_string()).collect();
         let inputs = [numbers(&home, "a", a.clone()), numbers(&home, "b", b.clone())];
         let inputs = [("a", inputs[0].as_str()), ("b", inputs[1].as_str())];
         for (kind, job) in jobs.iter().enumerate() {
+            if !all && (place + kind).is_multiple_of(3) {
+                continue;
+            }
             let report = simulate(&home, job, &inputs, "csv");
             for (name, peer) in [("a", "b"), ("b", "a")] {
                 let result = &report["parties"][name]["result"];

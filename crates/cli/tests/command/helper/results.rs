@@ -25,8 +25,8 @@ fn some_reveals(parties: usize) -> &'static [&'static str] {
     }
 }
 
-/// Joins tables of fewer than `keys` keys, for some numbers of parties and bounds; `reveals` says what is revealed among
-/// so many.
+/// Joins tables of fewer than `keys` keys, for some numbers of parties and bounds; `reveals` says what is revealed
+/// among so many.
 fn reveals_are_exact(keys: u32, sizes: [(usize, usize); 3], reveals: impl Fn(usize) -> &'static [&'static str]) {
     for (count, bound) in sizes {
         let reveals = reveals(count);

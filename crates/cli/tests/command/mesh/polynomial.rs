@@ -17,8 +17,8 @@ fn every_strategy_and_level_is_exact_for_more_keys_and_costs_what_the_plan_says(
     exact_at_the_planned_cost([40, 40, 25], true);
 }
 
-/// Runs every strategy and level on tables of so many keys. Without `all`, strategies alone are not planned: they change
-/// no message.
+/// Runs every strategy and level on tables of so many keys. Without `all`, strategies alone are not planned: they
+/// change no message.
 fn exact_at_the_planned_cost(keys: [u32; 3], all: bool) {
     let home = Home::new();
     for (name, (start, keys)) in NAMES.iter().zip([0, 5, 10].into_iter().zip(keys)) {
