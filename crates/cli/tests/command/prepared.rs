@@ -135,7 +135,9 @@ fn many_clients_get_what_a_plain_run_gives() {
         (Service::new("reveal_to = [\"client\"]\nlevel = \"bits192\"", ""), "name\nBob\n", "out.csv"),
     ] {
         service.prepare(&[]).well();
-        for client in CLIENTS {
+        // Three where columns are given: two show as well that one part answers several.
+        let clients = if expected == payload { &CLIENTS[..] } else { &CLIENTS[..2] };
+        for client in clients {
             for ended in service.ask(client, &[]) {
                 ended.well();
             }
@@ -150,7 +152,8 @@ fn many_clients_get_what_a_plain_run_gives() {
             .map(|(name, file)| format!("{name}={}", service.home.at(file)));
         tacita(&["simulate", &job, "--input", &inputs[0], "--input", &inputs[1], "--force", "--output", &out]).well();
         assert_eq!(rows_of(format!("{out}/client.csv")), rows_of(service.home.at("out.csv")));
-        service.asked("3 clients asked so far, for 6 keys in all");
+        let asked = clients.len();
+        service.asked(&format!("{asked} clients asked so far, for {} keys in all", 2 * asked));
     }
 }
 

@@ -326,11 +326,11 @@ fn no_claim_takes_memory(numbers: &[u64], all: bool) {
     rayon::broadcast(|_| ());
     let mut counts = [0; 3];
     let cases = cases();
-    let mut turns = BTreeMap::new();
+    let mut turns: BTreeMap<&str, usize> = BTreeMap::new();
     for case in &cases {
         let namesakes = cases.iter().filter(|other| other.name == case.name).count();
         let stride = if all { 1 } else { namesakes.clamp(2, 3) };
-        let turn = turns.entry(case.name).and_modify(|turn| *turn += 1).or_insert(0_usize);
+        let turn = turns.entry(case.name).and_modify(|turn| *turn += 1).or_insert(0);
         for (role, (me, peer)) in [("a", "b"), ("b", "a")].into_iter().enumerate() {
             let started = Instant::now();
             let claims = claims(case, peer, numbers).into_iter();
