@@ -60,16 +60,27 @@ fn another_key_than_the_expected_one_is_refused_at_both_ends() {
 
 #[test]
 fn a_certificate_out_of_its_dates_is_refused_at_both_ends() {
+    certificates_are_refused(NAMES);
+}
+
+#[test]
+#[ignore = "slow: the other way round"]
+fn another_certificate_out_of_its_dates_is_refused_at_both_ends() {
+    certificates_are_refused([NAMES[1], NAMES[0]]);
+}
+
+/// Checks what both say if a certificate of `past` has expired, and if one of `future` is not valid yet.
+fn certificates_are_refused([past, future]: [&str; 2]) {
     let now = SystemTime::now();
-    for (from, to, word) in [(now - 2 * DAY, now - DAY, "expired"), (now + DAY, now + 2 * DAY, "valid")] {
-        for (late, peer) in [("hospital", "insurer"), ("insurer", "hospital")] {
-            let mut pair = pair(TERMS);
-            pair.identify(late, &identity(from, to));
-            let [hospital, insurer] = run_both_within(&pair, "4s");
-            let (of_peer, of_late) = if late == "hospital" { (insurer, hospital) } else { (hospital, insurer) };
-            of_peer.failed(4, &[late, word]);
-            of_late.failed(4, &[peer]);
-        }
+    for (late, peer, from, to, word) in
+        [(past, future, now - 2 * DAY, now - DAY, "expired"), (future, past, now + DAY, now + 2 * DAY, "valid")]
+    {
+        let mut pair = pair(TERMS);
+        pair.identify(late, &identity(from, to));
+        let [hospital, insurer] = run_both_within(&pair, "4s");
+        let (of_peer, of_late) = if late == "hospital" { (insurer, hospital) } else { (hospital, insurer) };
+        of_peer.failed(4, &[late, word]);
+        of_late.failed(4, &[peer]);
     }
 }
 

@@ -198,9 +198,9 @@ fn keys_of_the_one_protocol_of_clients_need_no_name_of_it() {
         ended.well();
         crate::common::json(report)
     };
-    let usual = run("");
+    let usual = run("level = \"paper80\"");
     // A message for each row: more of them, and the same sum.
-    let small = run("chunk = 1");
+    let small = run("level = \"paper80\"\nchunk = 1");
     for report in [&usual, &small, &run("level = \"bits112\"")] {
         assert_eq!(report["parties"]["c1"]["result"]["value"], 3);
     }

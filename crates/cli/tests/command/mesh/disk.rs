@@ -170,7 +170,7 @@ fn killed_parties_go_on() {
         let pending: Vec<_> = (0..3).filter(|place| !ended[*place]).collect();
         let running: Vec<_> =
             pending.iter().map(|place| group.start_on_disk(NAMES[*place], &["--resume", "--timeout", "3s"])).collect();
-        if killed < 6 && running.len() == 3 {
+        if killed < 4 && running.len() == 3 {
             std::thread::sleep(whole.mul_f64((noise.next().unwrap() % 1000) as f64 / 1000.0));
             let victims = 1 + noise.next().unwrap() % 7;
             running
