@@ -188,6 +188,8 @@ fn a_policy_is_explained_line_by_line() {
     ] {
         assert!(told.contains(words), "{words}: {told}");
     }
+    // The line that limits results is tried for rows that are shown, too.
+    assert_eq!(told.matches("  4  reveal").count(), 1, "{told}");
     policy(&pair, "jobs = [\"intersect\"]\n");
     let told = explain(&["--as", "insurer"]).well().stdout;
     assert!(told.ends_with("The job is allowed by the rule of line 2.\n"), "{told}");

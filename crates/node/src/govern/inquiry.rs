@@ -74,15 +74,10 @@ impl Governance {
             let tried = policy.explain(question);
             let allowing = tried.iter().find(|rule| rule.refusal().is_none());
             let (allowed_by, remaining) = (allowing.map(|rule| rule.line), self.remaining(allowing));
-            let key = |TriedKey { line, broken, .. }: &TriedKey| ExplainedKey {
-                line: *line,
-                text: policy.line_text(*line).to_owned(),
-                refusal: broken.clone(),
-            };
             let rule = |rule: &TriedRule| ExplainedRule {
                 line: rule.line,
                 allows: rule.refusal().is_none(),
-                keys: rule.keys.iter().map(key).collect(),
+                keys: explained(policy, &rule.keys),
             };
             Ok(PolicyExplanation { allowed_by, rules: tried.iter().map(rule).collect(), remaining })
         })
@@ -120,6 +115,22 @@ impl Governance {
         let question = PolicyQuestion { job, me, now, history, approvals: &approvals, answers: &NotCounted };
         ask(&policy, &question)
     }
+}
+
+/// Returns each line with a key once, whatever it was tried for: the first reason why it refuses the job.
+fn explained(policy: &Policy, tried: &[TriedKey]) -> Vec<ExplainedKey> {
+    let mut keys: Vec<ExplainedKey> = Vec::new();
+    for TriedKey { line, broken, .. } in tried {
+        match keys.iter_mut().find(|key| key.line == *line) {
+            Some(key) => key.refusal = key.refusal.take().or_else(|| broken.clone()),
+            None => keys.push(ExplainedKey {
+                line: *line,
+                text: policy.line_text(*line).to_owned(),
+                refusal: broken.clone(),
+            }),
+        }
+    }
+    keys
 }
 
 /// Returns the name of the party that has the identity in this directory.
