@@ -78,7 +78,9 @@ class NoiseTable(_NoiseTable, total=False):
     delta: Union[float, str]
     """Delta of differential privacy: noise is Gaussian; by default it is 0, and noise is Laplace."""
     bounds: Union[Sequence[float], Mapping[str, Sequence[float]]]
-    """The smallest and the largest number, of all columns or by party; numbers beyond are clipped."""
+    """The smallest and the largest number, of all columns or by party; numbers beyond are clipped. ``aggregate``: sizes of the histogram."""
+    unit: Literal["report", "participant"]
+    """``aggregate``: what is protected: one report, or all reports of one participant."""
 
 
 class MemberTable(TypedDict, total=False):
@@ -190,7 +192,7 @@ class JobKeys(TypedDict, total=False):
     scale: int
     """How many decimals numbers have."""
     noise: Mapping[str, Any]
-    """``dot``, ``crosstab``: noise that is added to what is revealed; ``shares``: noise that is in them."""
+    """``dot``, ``crosstab``, ``aggregate``: noise that is added to what is revealed; ``shares``: noise that is in them."""
     limits: Mapping[str, Any]
     """Bounds that the parties agree on."""
     quality: str

@@ -584,6 +584,8 @@ class Aggregate(Question):
         What is reported, and when a key is revealed, as ``{"reveal_when": "distinct >= 3"}``.
     reveal : str or Reveal, optional
         ``keys`` or ``keys+values`` (the default), each also with ``+histogram``; or `Keys`.
+    noise : mapping, optional
+        Noise for differential privacy against those who learn, as ``{"epsilon": 1, "delta": 1e-9, "unit": "report"}``. `round` then has one threshold.
     participants : mapping, optional
         Who may report.
     proxy : sequence of mapping, optional
@@ -612,6 +614,7 @@ class Aggregate(Question):
     key: Names | KeyTable
     round: RoundTable
     reveal: str | Keys | None = None
+    noise: NoiseTable | None = None
     participants: ParticipantsTable | None = None
     proxy: Sequence[MemberTable] | None = None
     oracle: Sequence[MemberTable] | None = None

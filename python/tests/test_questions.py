@@ -115,12 +115,13 @@ WORDS = [
     (_keys.KeyTable, "nulls", lambda word: {"key": {"columns": ["id"], "nulls": word}}),
     (_keys.PartyTable, "role", lambda word: {"parties": {"a": {"role": word}, "b": {}}}),
     (_keys.RoundTable, "keys", lambda word: {"round": {"reveal_when": "count >= 3", "keys": word}}),
+    (_keys.NoiseTable, "unit", lambda word: {"noise": {"epsilon": 1, "unit": word}}),
 ]
 
 
 @pytest.mark.parametrize(("of", "name", "where"), WORDS, ids=[name for _, name, _ in WORDS])
 def test_the_words_of_an_argument_are_those_of_the_job_file(of: Any, name: str, where: Any) -> None:
-    kind = of if isinstance(of, str) else "aggregate" if name == "keys" else "intersect"
+    kind = of if isinstance(of, str) else "aggregate" if name in ("keys", "unit") else "intersect"
     hint = typing.get_type_hints(KINDS[of] if isinstance(of, str) else of)[name]
     choices = next((one for one in (hint, *typing.get_args(hint)) if typing.get_origin(one) is typing.Literal), None)
     told = refusal({"job": kind, **LEAST[kind], **AMONG, **where("qqqqqqqq")})

@@ -53,6 +53,10 @@ impl<'a> Gathering<'a> {
         if found.iter().any(|row| row.values.iter().any(|(place, _)| *place >= most)) {
             return Err(Refused::Wrong("its result has a value that the job does not allow"));
         }
+        let sums = self.own.reveals_sums();
+        if found.iter().any(|row| row.noisy_sum.is_some() != sums) {
+            return Err(Refused::Wrong("its result has other numbers than the job reveals"));
+        }
         let listed = found.iter().try_fold(self.values, |sum, row| sum.checked_add(listed(row)?));
         self.values = listed.ok_or(Refused::Wrong("a row of its result has more values than reports"))?;
         if self.values > MAX_LISTED {
@@ -62,6 +66,7 @@ impl<'a> Gathering<'a> {
             values: row.values.iter().flat_map(|(place, count)| (0..*count).map(|_| *place)).collect(),
             key: row.key,
             count: row.count,
+            noisy_sum: row.noisy_sum,
         }));
         Ok(())
     }

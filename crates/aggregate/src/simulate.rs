@@ -414,8 +414,10 @@ impl Running<'_> {
 
 /// The report of a participant that has submitted and collected.
 fn both(mut submitted: Value, collected: &Value) -> Value {
-    for key in ["result", "reveal_when", "learned"] {
-        submitted[key] = collected[key].clone();
+    for key in ["result", "reveal_when", "learned", "noise"] {
+        if let Some(value) = collected.get(key) {
+            submitted[key] = value.clone();
+        }
     }
     for key in ["sent", "received"] {
         let sum =

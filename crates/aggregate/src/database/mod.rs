@@ -3,6 +3,7 @@
 
 pub mod backup;
 mod checks;
+mod condition;
 pub mod dashboard;
 pub(super) mod directories;
 mod follow;
@@ -33,6 +34,7 @@ use tacita_serve::clock;
 use tacita_serve::status::{Check, MetricsPage};
 use tacita_serve::sync::lock;
 
+use self::condition::NoiseSeed;
 use self::dashboard::Dashboard;
 use self::record::{Kept, Record};
 use self::round::Round;
@@ -215,7 +217,9 @@ impl Database {
             )));
         }
         let signed = self.sign_key(name)?;
-        let kept = Kept::new(Record::new(clock::now(), signed))?;
+        // From the beginning, so that it is in every copy.
+        let noise = self.setting.spec.noise.as_ref().map(|_| NoiseSeed::fresh()).transpose()?;
+        let kept = Kept::new(Record::new(clock::now(), signed).with_noise(noise))?;
         if kept.create(&*self.storage, name)? {
             let round = self.add(Round::new(&self.setting, name.to_owned(), kept)?);
             self.settle(&round)?;

@@ -7,6 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
+use super::condition::NoiseSeed;
 use crate::store::Storage;
 use crate::wire::rounds::{Completion, Numbers, ReportCounts, Rest, RoundFailure, RoundState};
 use crate::wire::sessions::StateSession;
@@ -51,6 +52,9 @@ pub(crate) struct Record {
     pub(crate) put_back: Option<BTreeMap<usize, u64>>,
     /// Progress of the reveal.
     pub(crate) revealed: Revealed,
+    /// Seed of its noise, in a job with some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) noise: Option<NoiseSeed>,
     /// Written by versions of before.
     #[serde(default, skip_serializing, rename = "directories")]
     _directories: IgnoredAny,
@@ -89,9 +93,16 @@ impl Record {
             failure: None,
             put_back: None,
             revealed: Revealed::default(),
+            noise: None,
             _directories: IgnoredAny,
             _restored: IgnoredAny,
         }
+    }
+
+    /// The same with this seed of its noise.
+    pub(crate) fn with_noise(mut self, noise: Option<NoiseSeed>) -> Record {
+        self.noise = noise;
+        self
     }
 
     /// Returns the remains of a round that was removed: its name is not used again.

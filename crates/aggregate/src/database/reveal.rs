@@ -1,22 +1,23 @@
 //! Path from rows to results: all rows are counted, and the keys of those that pass are requested. Rows that the oracle
 //! finds wrong are left out, and the condition is applied again.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use rand_core::CryptoRng;
 use tacita_core::protocol::aggregate::ask;
 use tacita_core::{Error, Result};
 use tacita_node::base::hex::{hex, unhex};
 use tacita_node::base::random::fresh_rng;
 use tacita_node::base::text::{count, counted};
-use tacita_node::jobs::aggregate::{AggregateJob, Histogram, Predicate, Summary};
+use tacita_node::jobs::aggregate::{Histogram, Summary};
 
 use super::Database;
+use super::condition::{Condition, Judged, Passing};
 use super::progress::Mismatch;
 use super::record::part;
 use super::round::Round;
-use crate::store::{RowId, Stored};
+use crate::store::RowId;
 use crate::transport::{ApiRequest, Persistence, all_silent};
 use crate::wire::questions::{RowQuestion, RowReply, decode_replies, encode_questions};
 use crate::wire::rounds::{ReportCounts, RoundState};
@@ -41,12 +42,6 @@ pub(super) const MISSING: &str =
 const TWICE: &str =
     "reports would count twice: the database's operator finds more in the log. Submit again when another round is open";
 
-/// A row that passes.
-struct Passing {
-    id: RowId,
-    entries: Vec<Stored>,
-}
-
 /// Result of the examination of rows.
 #[derive(Default)]
 struct Looked {
@@ -60,12 +55,12 @@ struct Looked {
 impl Database {
     /// Counts the rows of a round of which all is there.
     pub(super) fn count(&self, round: &Round) -> Result<()> {
-        let (own, predicate) = (self.setting.own()?, round.predicate(&self.setting)?);
+        let (own, condition) = (self.setting.own()?, self.condition(round)?);
         let proxies = self.setting.count("proxy")?;
         // What another database still takes in is in before rows are counted, or never.
         self.storage.seal(&round.name)?;
         let (mut histogram, mut rows, mut passing) = (Histogram::default(), 0, 0);
-        self.storage.groups(&round.name, None, &mut |_, entries| {
+        self.storage.groups(&round.name, None, &mut |id, entries| {
             let mut row = Summary::new(&own.own.round.values);
             for entry in entries {
                 let entry = entry?;
@@ -73,15 +68,16 @@ impl Database {
             }
             histogram.add(&row);
             rows += 1;
-            passing += u64::from(predicate.holds(&row));
+            passing += u64::from(condition.passes(id, &row));
             // It may have been removed meanwhile.
             Ok(if round.record().state == RoundState::Closed { self.go_on() } else { ControlFlow::Break(()) })
         })?;
         self.stop()?;
         let reports = self.storage.totals(&round.name)?.reports;
         let sent = self.storage.sent(&round.name)?;
+        let noisy = condition.noisy(&histogram);
         let distinct = if own.tags() { histogram.distinct } else { Default::default() };
-        let counts = ReportCounts { count: histogram.count, distinct };
+        let counts = ReportCounts { count: histogram.count, distinct, noisy };
         let mut mismatch = None;
         let is_counted = round.change(&*self.storage, |record| {
             // It may be that of a storage that has taken over meanwhile, and lacks the last commits: what a proxy has
@@ -142,7 +138,7 @@ impl Database {
 
     /// Asks for the keys of all rows that pass, from where it was left.
     pub(super) fn reveal(&self, round: &Round) -> Result<()> {
-        let predicate = round.predicate(&self.setting)?;
+        let condition = self.condition(round)?;
         // What was counted may have been read from a storage before another one took over that lacks some of it. One
         // that has the round counted has all that it had then.
         if let Some(mismatch) = round.record().mismatches(&self.storage.sent(&round.name)?).first() {
@@ -162,9 +158,9 @@ impl Database {
                         .ok_or_else(|| Error::Internal(format!("round {}: a mark that is none", round.name)))?,
                 ),
             };
-            let Looked { passing, last, too_long } = self.passing(round, &predicate, after.as_ref())?;
+            let Looked { passing, last, too_long } = self.passing(round, &condition, after.as_ref())?;
             let Some(last) = last else { break };
-            let (found, inconsistent) = self.ask_all(round, &predicate, passing)?;
+            let (found, inconsistent) = self.ask_all(round, &condition, passing)?;
             let (name, rows) = (part(revealed.parts), encode_rows(&found));
             let beside: &[(&str, &[u8])] = if found.is_empty() { &[] } else { &[(&name, &rows)] };
             revealed.parts += u64::from(!found.is_empty());
@@ -208,70 +204,69 @@ impl Database {
         Ok(())
     }
 
+    /// The condition of a round as it stands.
+    fn condition(&self, round: &Round) -> Result<Condition<'_>> {
+        Condition::new(self.setting.own()?, round.predicate(&self.setting)?, &round.record())
+    }
+
     /// Rows that pass behind one, as many as are asked for at once.
-    fn passing(&self, round: &Round, predicate: &Predicate, after: Option<&RowId>) -> Result<Looked> {
-        let own = self.setting.own()?;
+    fn passing(&self, round: &Round, condition: &Condition<'_>, after: Option<&RowId>) -> Result<Looked> {
         let each = round.params.sealed_bytes() + 4;
         let most = self.question_bytes.saturating_sub(64) / each;
         let (mut found, mut bytes, mut looked) = (Looked::default(), 0, 0);
         self.storage.groups(&round.name, after, &mut |id, entries| {
-            let mut row = Summary::new(&own.own.round.values);
-            let mut kept = Vec::new();
-            for entry in entries {
-                let entry = entry?;
-                row.add(entry.value, &entry.tag);
-                if kept.len() < most {
-                    kept.push(entry);
-                }
-            }
+            let judged = condition.judge(id, entries, most)?;
             found.last = Some(*id);
             looked += 1;
-            // Whoever reports a key without end takes it out of the result, and no other.
-            if predicate.holds(&row) && row.count() > most as u64 {
-                tracing::warn!(
-                    "round {}: a row of {} is left out: an oracle takes at most {}",
-                    round.name,
-                    counted(row.count(), "report"),
-                    count(most as u64)
-                );
-                found.too_long += 1;
-            } else if predicate.holds(&row) {
-                bytes += kept.len() * each;
-                found.passing.push(Passing { id: *id, entries: kept });
+            match judged {
+                Judged::Fails => (),
+                // Whoever reports a key without end takes it out of the result, and no other.
+                Judged::TooLong(number) => {
+                    tracing::warn!(
+                        "round {}: a row of {} is left out: an oracle takes at most {}",
+                        round.name,
+                        counted(number, "report"),
+                        count(most as u64)
+                    );
+                    found.too_long += 1;
+                }
+                Judged::Passes(row) => {
+                    bytes += condition.asked(&row) * each;
+                    found.passing.push(row);
+                }
             }
-            Ok(if bytes >= QUESTION_BYTES || looked >= LOOKED_AT { ControlFlow::Break(()) } else { self.go_on() })
+            // Parts of a result end where questions do. With noise, that must not tell how many rows there are.
+            let enough = bytes >= QUESTION_BYTES || (looked >= LOOKED_AT && !condition.has_noise());
+            Ok(if enough { ControlFlow::Break(()) } else { self.go_on() })
         })?;
         self.stop()?;
         Ok(found)
     }
 
     /// Asks for the keys of these rows until each is told or does not pass any more.
-    fn ask_all(&self, round: &Round, predicate: &Predicate, mut rows: Vec<Passing>) -> Result<(Vec<RevealedKey>, u64)> {
-        let (own, mut found, mut dropped) = (self.setting.own()?, Vec::new(), 0);
+    fn ask_all(
+        &self,
+        round: &Round,
+        condition: &Condition<'_>,
+        mut rows: Vec<Passing>,
+    ) -> Result<(Vec<RevealedKey>, u64)> {
+        let (mut found, mut dropped) = (Vec::new(), 0);
         while !rows.is_empty() {
             let mut rng = fresh_rng()?;
             // In an order that says nothing of when they came.
-            rows.iter_mut().for_each(|row| shuffle(&mut row.entries, &mut rng));
-            let (replies, oracle) = self.ask(round, &rows)?;
+            rows.iter_mut().for_each(|row| row.shuffle(&mut rng));
+            let (replies, oracle) = self.ask(round, condition, &rows)?;
             let mut again = Vec::new();
             for (mut row, reply) in rows.into_iter().zip(replies) {
                 match reply {
-                    RowReply::Key(key) => found.push(found_of(&own, key, &row.entries)),
+                    RowReply::Key(key) => found.push(condition.revealed(key, &row)),
                     RowReply::TooFew => {
                         let check = "it withholds the key of a row that has as many reports as agreed".to_owned();
                         return Err(Error::Protocol { peer: oracle.to_owned(), check });
                     }
                     RowReply::Inconsistent(places) => {
-                        let mut place = 0;
-                        let before = row.entries.len();
-                        row.entries.retain(|_| {
-                            place += 1;
-                            places.binary_search(&(place - 1)).is_err()
-                        });
-                        dropped += (before - row.entries.len()) as u64;
-                        let mut summary = Summary::new(&own.own.round.values);
-                        row.entries.iter().for_each(|entry| summary.add(entry.value, &entry.tag));
-                        if predicate.holds(&summary) && !row.entries.is_empty() {
+                        dropped += row.remove(&places);
+                        if condition.still_holds(&row) {
                             again.push(row);
                         }
                     }
@@ -282,19 +277,24 @@ impl Database {
         Ok((found, dropped))
     }
 
-    /// One question about each row, of which the first oracle that answers is asked; and who that is.
-    fn ask(&self, round: &Round, rows: &[Passing]) -> Result<(Vec<RowReply>, &str)> {
+    /// One question about each row, of which the first oracle that answers is asked; and who that is. Places in its
+    /// answers are those of the rows' entries.
+    fn ask(&self, round: &Round, condition: &Condition<'_>, rows: &[Passing]) -> Result<(Vec<RowReply>, &str)> {
         let keys = round.keys().ok_or_else(|| Error::NotReady("the proxies' key is not there yet".into()))?;
         let mut rng = fresh_rng()?;
-        let all: Vec<&[u8]> = rows.iter().flat_map(|row| row.entries.iter().map(|entry| &entry.sealed[..])).collect();
+        let places: Vec<Vec<usize>> = rows.iter().map(|row| condition.places(row, &mut rng)).collect();
+        let mut all: Vec<&[u8]> = Vec::new();
+        for (row, places) in rows.iter().zip(&places) {
+            all.extend(places.iter().map(|place| &row.entries[*place].sealed[..]));
+        }
         let fresh = ask(&round.params, keys, &all, &mut rng).map_err(|error| {
             Error::Input(format!("the storage is damaged: a report of round {}: {error}", round.name))
         })?;
         let mut sealed = fresh.chunks(round.params.sealed_bytes());
-        let questions = rows.iter().map(|row| RowQuestion {
+        let questions = rows.iter().zip(&places).map(|(row, places)| RowQuestion {
             row: row.id,
-            sealed: sealed.by_ref().take(row.entries.len()).collect::<Vec<_>>().concat(),
-            reporters: if round.params.distinct() { classes(&row.entries) } else { Vec::new() },
+            sealed: sealed.by_ref().take(places.len()).collect::<Vec<_>>().concat(),
+            reporters: if round.params.distinct() { condition.classes(row, places) } else { Vec::new() },
         });
         let questions: Vec<RowQuestion> = questions.collect();
         let most = 16 + questions.iter().map(|one| 64 + round.params.key_bytes() + 4 * one.sealed.len()).sum::<usize>();
@@ -316,7 +316,7 @@ impl Database {
             if answer.is_ok() {
                 let replies = decode_replies(&answer.body, &questions, &round.params);
                 return replies
-                    .map(|replies| (replies, oracle.name()))
+                    .map(|replies| (replies.into_iter().zip(&places).map(of_entries).collect(), oracle.name()))
                     .map_err(|check| Error::Protocol { peer, check });
             }
             let what = format!("did not answer: {}", answer.told().message);
@@ -337,61 +337,9 @@ impl Database {
     }
 }
 
-/// Numbers that say which entries have the same reporter, and no more.
-fn classes(entries: &[Stored]) -> Vec<u32> {
-    let mut numbers = std::collections::HashMap::new();
-    let class = |entry: &Stored| {
-        let next = numbers.len() as u32;
-        *numbers.entry(entry.tag).or_insert(next)
-    };
-    entries.iter().map(class).collect()
-}
-
-/// A uniformly random order.
-fn shuffle<T>(all: &mut [T], rng: &mut impl CryptoRng) {
-    for last in (1..all.len()).rev() {
-        // By rejection, so that no place is likelier.
-        let bound = last as u64 + 1;
-        let most = u64::MAX - u64::MAX % bound;
-        let place = loop {
-            let drawn = rng.next_u64();
-            if drawn < most {
-                break (drawn % bound) as usize;
-            }
-        };
-        all.swap(last, place);
-    }
-}
-
-/// Returns the part that is revealed of a row with this key and these reports.
-fn found_of(own: &AggregateJob<'_>, key: Vec<u8>, entries: &[Stored]) -> RevealedKey {
-    let mut values = std::collections::BTreeMap::<u32, u64>::new();
-    if own.revealed().values && own.own.round.values.has_values() {
-        entries.iter().for_each(|entry| *values.entry(entry.value).or_default() += 1);
-    }
-    RevealedKey { key, count: entries.len() as u64, values: values.into_iter().collect() }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use chacha20::ChaCha20Rng;
-    use rand_core::SeedableRng;
-
-    use super::*;
-
-    /// Each of the 24 orders of 4 is as likely as any other. (23 degrees of freedom: the statistic is above 65 with
-    /// probability below 10^-5.)
-    #[test]
-    fn every_order_is_equally_likely() {
-        let (mut rng, mut seen) = (ChaCha20Rng::seed_from_u64(1), BTreeMap::new());
-        for _ in 0..24_000 {
-            let mut order = [0, 1, 2, 3];
-            shuffle(&mut order, &mut rng);
-            *seen.entry(order).or_insert(0_u32) += 1;
-        }
-        let statistic = seen.values().map(|count| (f64::from(*count) - 1000.0).powi(2) / 1000.0).sum::<f64>();
-        assert!(seen.len() == 24 && statistic < 65.0, "{} orders, {statistic}", seen.len());
-    }
+/// The same reply, with places among a row's entries, ascending and each once, instead of places in the question.
+fn of_entries((reply, places): (RowReply, &Vec<usize>)) -> RowReply {
+    let RowReply::Inconsistent(asked) = reply else { return reply };
+    let entries: BTreeSet<u32> = asked.iter().filter_map(|at| Some(*places.get(*at as usize)? as u32)).collect();
+    RowReply::Inconsistent(entries.into_iter().collect())
 }

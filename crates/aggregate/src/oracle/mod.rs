@@ -124,7 +124,7 @@ impl Oracle {
         let malformed = || ApiError::new(RefusalReason::Malformed, "these are no questions about rows of this round");
         let questions = decode_questions(body, &round.params).ok_or_else(malformed)?;
         tracing::debug!("round {name}: is asked about {}", counted(questions.len() as u64, "row"));
-        let least = self.setting.own()?.own.round.reveal_when.least();
+        let least = self.setting.own()?.oracle_minimum()?;
         let bound = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         let least = RevealThreshold { count: bound(least.count), distinct: bound(least.distinct) };
         let mut replies = Vec::with_capacity(questions.len());

@@ -13,7 +13,7 @@ use tacita_node::base::usage;
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::{ReportsInput, Resolver};
 use tacita_node::jobs::aggregate::results::RoundResults;
-use tacita_node::jobs::aggregate::{Histogram, KeyPacking, Moment};
+use tacita_node::jobs::aggregate::{KeyPacking, Moment};
 use tacita_serve::clock;
 
 use crate::connect::ServiceClients;
@@ -110,8 +110,11 @@ pub fn collect(told: &Collecting) -> Result<(RoundResults, Value)> {
     let rows = gathering.rows();
     let histogram = if own.revealed().histogram {
         let (answer, by) = ask("/histogram", MAX_BYTES)?;
-        let ReportCounts { count, distinct } = read(&answer, by)?;
-        Some(Histogram { count, distinct })
+        let counts: ReportCounts = read(&answer, by)?;
+        if own.noise.is_some() && counts.noisy.is_empty() {
+            return Err(wrong(by, "its histogram has no noise"));
+        }
+        Some(counts.histogram(own.noise.is_some()))
     } else {
         None
     };
@@ -150,7 +153,7 @@ pub fn collect(told: &Collecting) -> Result<(RoundResults, Value)> {
             results.unreadable()
         );
     }
-    let report = json!({
+    let mut report = json!({
         "job": "aggregate",
         "id": told.setting.spec.id,
         "party": told.me,
@@ -168,6 +171,9 @@ pub fn collect(told: &Collecting) -> Result<(RoundResults, Value)> {
         "cpu_seconds": usage::round(usage::cpu_time()),
         "peak_memory": usage::peak_memory(),
     });
+    if let Some(noise) = own.noise_report()? {
+        report["noise"] = noise;
+    }
     Ok((results, report))
 }
 

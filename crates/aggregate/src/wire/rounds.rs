@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, ErrorKind, Result};
 use tacita_node::base::text::{shown, shown_within};
+use tacita_node::jobs::aggregate::Histogram;
 use tacita_serve::clock;
 
 use super::same_keys::KeysFingerprint;
@@ -251,6 +252,19 @@ pub struct ReportCounts {
     /// Number of rows by the number of reporters, where they are told apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub distinct: BTreeMap<u64, u64>,
+    /// Numbers of rows with noise by what the condition compares, from size 1 on, in their place; empty without noise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub noisy: Vec<i64>,
+}
+
+impl ReportCounts {
+    /// Returns the histogram that is revealed: in a job with noise, the numbers that have some.
+    pub(crate) fn histogram(self, noise: bool) -> Histogram {
+        if noise {
+            return Histogram { noisy: self.noisy, ..Histogram::default() };
+        }
+        Histogram { count: self.count, distinct: self.distinct, noisy: Vec::new() }
+    }
 }
 
 /// Status of a round, as the database tells it.

@@ -14,6 +14,7 @@ mod liars;
 mod listed;
 mod lying;
 mod many;
+mod noise;
 mod openapi;
 mod removed;
 mod renamed;

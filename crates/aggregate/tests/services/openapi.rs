@@ -113,7 +113,7 @@ fn schemas_have_the_keys_that_are_sent() {
         participant: Some("p".into()),
     };
     let open = Open { round: "r".into(), database: signed.clone(), proxy: signed.clone(), most_reports: Some(1) };
-    let counts = ReportCounts { count: [(1, 1)].into(), distinct: [(1, 1)].into() };
+    let counts = ReportCounts { count: [(1, 1)].into(), distinct: [(1, 1)].into(), noisy: vec![1] };
     let told = ErrorBody { error: RefusalReason::Busy, message: "m".into(), next: Some("n".into()) };
     let of = |value: serde_json::Result<Value>| value.unwrap();
     let document = document();

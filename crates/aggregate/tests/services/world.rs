@@ -75,7 +75,9 @@ impl World {
             "round": { "reveal_when": "distinct >= 2", "key_bytes": 16 }, "participants": { "allow": "participants" },
         });
         for (key, value) in round.as_object().unwrap() {
-            job["round"][key] = value.clone();
+            let of_job = ["noise", "reveal"].contains(&key.as_str());
+            let table = if of_job { &mut job } else { &mut job["round"] };
+            table[key] = value.clone();
         }
         for role in ["proxy", "oracle", "database"] {
             let number = if role == several { number } else { 1 };

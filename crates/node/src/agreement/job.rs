@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tacita_core::channel::Channel;
+use tacita_core::primitive::noise::PrivacyLoss;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
@@ -78,6 +79,8 @@ pub enum CommonKey {
     MinResult,
     /// `noise`
     Noise,
+    /// `noise.unit`
+    NoiseUnit,
     /// `limits.min_cell`
     MinCell,
     /// `limits.max_queries` and `limits.max_clients`
@@ -245,6 +248,12 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Whether numbers get their noise in this job. If not, they have had it before.
     fn makes_noise(&self) -> bool {
         true
+    }
+
+    /// Returns the privacy loss of what is protected, a report or a participant, in one round; nothing in a job whose
+    /// parties add the noise.
+    fn round_loss(&self, _spec: &JobSpec) -> Result<Option<PrivacyLoss>> {
+        Ok(None)
     }
 
     /// Returns what to use in the place of a key that the job has not, if there is a way to the same end.

@@ -51,7 +51,7 @@ pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all
 pub use known::KnownSizes;
 pub use levels::{Gathered, Levels};
 pub use names::Names;
-pub use noise::{NoiseBounds, NoiseSpec};
+pub use noise::{NoiseBounds, NoiseSpec, NoiseUnit};
 pub use part::{PairContext, PartContext, PartyInput, Peers};
 pub use protocol::Protocol;
 pub use quality::{Quality, RowShare, Unusable};

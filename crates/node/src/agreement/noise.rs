@@ -1,12 +1,14 @@
 //! Noise that is added to the numbers that a job reveals: `noise` of the job file.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tacita_core::Result;
 use tacita_core::primitive::noise::{Privacy, PrivacyLoss, binomial, decimal};
+use tacita_core::{Error, Result};
 
+use super::words::{maybe_from_word, unknown};
 use super::{JobSpec, Reveal, WrittenNumber};
 
 /// Privacy that the noise of a job gives, and the bounds of numbers for which it does.
@@ -21,6 +23,18 @@ pub struct NoiseSpec {
     /// Bounds of numbers; absent: all that the columns can hold.
     #[serde(default)]
     pub bounds: Option<NoiseBounds>,
+    /// Unit that is protected where many report; absent between parties, whose single rows are.
+    #[serde(default, deserialize_with = "maybe_from_word")]
+    pub unit: Option<NoiseUnit>,
+}
+
+/// Unit that noise protects where many report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoiseUnit {
+    /// The key and the value of one report.
+    Report,
+    /// The keys and the values of all reports of one participant.
+    Participant,
 }
 
 /// The smallest and the largest number of columns.
@@ -31,6 +45,25 @@ pub enum NoiseBounds {
     Same([WrittenNumber; 2]),
     /// Bounds of each party's columns.
     ByParty(BTreeMap<String, [WrittenNumber; 2]>),
+}
+
+impl NoiseUnit {
+    /// The word for it in job files.
+    pub fn name(self) -> &'static str {
+        match self {
+            NoiseUnit::Report => "report",
+            NoiseUnit::Participant => "participant",
+        }
+    }
+}
+
+impl FromStr for NoiseUnit {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<NoiseUnit> {
+        let found = [NoiseUnit::Report, NoiseUnit::Participant].into_iter().find(|unit| unit.name() == word);
+        found.map_or_else(|| unknown("noise.unit", word, "\"report\" or \"participant\""), Ok)
+    }
 }
 
 impl NoiseSpec {
@@ -66,6 +99,9 @@ impl NoiseSpec {
             }
             None => {}
         }
+        if let Some(unit) = self.unit {
+            terms["unit"] = unit.name().into();
+        }
         terms
     }
 }
@@ -80,11 +116,15 @@ impl JobSpec {
     }
 
     /// Returns the privacy loss of `party`'s rows in one run: that of numbers, of which there is none where nobody else
-    /// learns or where it was charged before, and that of how many rows are common, where that is blurred.
+    /// learns or where it was charged before, and that of how many rows are common, where that is blurred. In a job
+    /// that others serve, the loss of one round.
     ///
     /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
     pub fn privacy_loss(&self, party: &str) -> Result<Option<PrivacyLoss>> {
         let Some(noise) = &self.noise else { return Ok(None) };
+        if let Some(loss) = self.job.round_loss(self)? {
+            return Ok(Some(loss));
+        }
         let privacy = noise.privacy()?;
         let numbers = if self.adds_noise(party) { privacy.into() } else { PrivacyLoss::default() };
         Ok(Some(numbers.and(self.blur_loss())))
@@ -96,6 +136,9 @@ impl JobSpec {
     /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
     pub fn full_loss(&self) -> Result<Option<PrivacyLoss>> {
         let Some(noise) = self.noise.as_ref().filter(|_| self.job.makes_noise()) else { return Ok(None) };
+        if let Some(loss) = self.job.round_loss(self)? {
+            return Ok(Some(loss));
+        }
         Ok(Some(PrivacyLoss::from(noise.privacy()?).and(self.blur_loss())))
     }
 

@@ -56,6 +56,7 @@ impl JobSpec {
                 CommonKey::Show,
             ),
             ("noise", self.noise.is_some(), CommonKey::Noise),
+            ("noise.unit", self.noise.as_ref().is_some_and(|noise| noise.unit.is_some()), CommonKey::NoiseUnit),
             ("limits.pad_to", limits.pad_to.is_some(), CommonKey::PadTo),
             ("limits.max_text", limits.max_text.is_some(), CommonKey::Gives),
             ("limits.min_result", limits.min_result.is_some(), CommonKey::MinResult),

@@ -65,6 +65,7 @@ fn revealed_of(job: &JobSpec, rows: &Rows) -> RoundResults {
         key: key.clone(),
         count: reports.len() as u64,
         values: reports.iter().map(|(place, _)| *place).collect(),
+        noisy_sum: None,
     });
     RoundResults::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows.collect(), None, None)
 }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use tacita_core::{Error, Result};
 use tacita_node::base::text::{count, counted};
 use tacita_node::jobs::aggregate::results::{ResultFormat, RoundResults};
-use tacita_node::jobs::aggregate::{AggregateJob, Histogram, KeyPacking, Moment};
+use tacita_node::jobs::aggregate::{AggregateJob, KeyPacking, Measure, Moment};
 use tacita_node::table::Profile;
 use tacita_serve::clock;
 use tacita_serve::page::{Guard, escaped};
@@ -39,7 +39,9 @@ pub(super) struct Keys<'a> {
     pub(super) total: u64,
     pub(super) columns: Vec<String>,
     pub(super) values: bool,
-    /// Texts of the key, its reports, and its values.
+    /// Things that the number of a key counts.
+    pub(super) numbers: &'static str,
+    /// Texts of the key, its number, and its values.
     pub(super) rows: Vec<(Vec<String>, u64, String)>,
     pub(super) endings: Vec<&'static str>,
     /// Position at which the next page begins.
@@ -73,6 +75,7 @@ pub(super) async fn page(
                 total: record.revealed.keys,
                 columns: columns(&own),
                 values: own.revealed().values && own.own.round.values.has_values(),
+                numbers: numbers(&own)?,
                 rows: found.into_iter().skip(from).take(EACH).map(|row| row_of(&own, &packing, &row)).collect(),
                 endings: endings(&own),
                 next,
@@ -149,8 +152,17 @@ fn gathered(desk: &Desk, round: &Round, record: &Record, own: &AggregateJob<'_>)
     }
     let closed: Moment = clock::written(record.closed.unwrap_or_default()).parse()?;
     let counts = record.counts.clone().filter(|_| own.revealed().histogram);
-    let histogram = counts.map(|counts| Histogram { count: counts.count, distinct: counts.distinct });
+    let histogram = counts.map(|counts| counts.histogram(own.noise.is_some()));
     Ok(RoundResults::new(own, &round.name, closed, gathering.rows(), histogram, None))
+}
+
+/// Returns the things that the number of a key counts.
+fn numbers(own: &AggregateJob<'_>) -> Result<&'static str> {
+    Ok(match own.round_noise()?.map(|noise| noise.measure) {
+        None => "reports",
+        Some(Measure::Distinct) => "reporters, with noise",
+        Some(_) => "reports, with noise",
+    })
 }
 
 /// The names of a key's columns.
@@ -176,6 +188,7 @@ fn endings(own: &AggregateJob<'_>) -> Vec<&'static str> {
 fn row_of(own: &AggregateJob<'_>, packing: &KeyPacking, row: &RevealedKey) -> (Vec<String>, u64, String) {
     let mut values: Vec<String> =
         row.values.iter().take(VALUES).map(|(place, times)| value(own, *place, *times)).collect();
+    values.extend(row.noisy_sum.map(|sum| format!("sum {sum}, with noise")));
     if row.values.len() > VALUES {
         values.push("...".into());
     }
@@ -192,7 +205,7 @@ fn value(own: &AggregateJob<'_>, place: u32, times: u64) -> String {
 pub(super) fn shown(guard: &Guard, keys: &Keys<'_>) -> String {
     let name = escaped(keys.round);
     let mut headers: Vec<&str> = keys.columns.iter().map(String::as_str).collect();
-    headers.push("reports");
+    headers.push(keys.numbers);
     headers.extend(keys.values.then_some("values"));
     let rows = keys.rows.iter().map(|(texts, reports, values)| {
         let mut cells: Vec<String> = texts.iter().map(|text| escaped(text)).collect();

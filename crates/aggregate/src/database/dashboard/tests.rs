@@ -62,6 +62,7 @@ fn round_in(state: RoundState) -> RoundView {
         counts: Some(ReportCounts {
             count: BTreeMap::from([(1, 6), (6, 3)]),
             distinct: BTreeMap::from([(1, 6), (6, 3)]),
+            noisy: vec![],
         }),
         reveal_to: "alice".into(),
         reads: false,
@@ -210,6 +211,7 @@ fn nothing_from_elsewhere_is_html() {
             total: 2,
             columns: vec![EVIL.into(), EVIL.into()],
             values: true,
+            numbers: "reports",
             rows: vec![
                 (vec![EVIL.into(), EVIL.into()], 3, EVIL.into()),
                 (vec!["\u{2066}\u{202e}\u{0}\n".into()], 1, "w".repeat(5000)),

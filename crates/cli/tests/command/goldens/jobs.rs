@@ -260,6 +260,10 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"aggregate\"\nreveal = \"keys+values+histogram\"\nreveal_to = [\"b\", \"database\"]\n[key]\ncolumns = [\"host\"]\nnormalize = [\"text\"]\nduplicates = \"first\"\n[round]\nreveal_when = \"Distinct>=3 and (sum(value) >= 10 or not max(value)<100)\"\nvalues = { min = 1, max = 100 }\nvalue = \"visits\"\nkey_bytes = 48\nbatch_size = 100000\ntighten = true\nclose_at = \"2026-11-30T01:00+01:00\"\nmax_reports = 50000",
     ),
     (
+        "keys of many, with noise",
+        "job = \"aggregate\"\nreveal = \"keys+histogram\"\nreveal_to = \"participants\"\nnoise = { epsilon = 2, delta = 1e-6, bounds = [1, 50], unit = \"report\" }\n[key]\ncolumns = [\"host\"]\n[round]\nreveal_when = \"count >= 29\"\nmin_participants = 3\nmax_share = 0.5\nmax_reports = 100",
+    ),
+    (
         "hashes of many, by count",
         "job = \"aggregate\"\nprotocol = \"naor-reingold\"\nreveal_to = [\"a\", \"participants\"]\n[key]\ncolumns = [\"host\", \"print\"]\n[round]\nreveal_when = \"count >= 3 and mode(value) <= 'B'\"\nvalues = [\"A\", \"B\", \"F\"]\nkeys = \"hashed\"",
     ),

@@ -12,6 +12,7 @@ mod formats;
 mod fronts;
 mod full;
 mod kills;
+mod noise;
 mod operator;
 mod refused;
 mod registry;

@@ -43,6 +43,9 @@ impl Rule {
     /// Returns why the job exceeds the budget for one of its peers.
     pub(super) fn overspent_with_a_peer(&self, bound: &WrittenNumber, question: &PolicyQuestion<'_>) -> Option<String> {
         let PolicyQuestion { job, me, .. } = question;
+        if job.job.served().is_some() {
+            return Some("epsilon: whom the job serves is not counted here: use epsilon_in_all".into());
+        }
         let mut peers = job.others(me).into_iter().filter_map(|name| Some((name, job.party(name).ok()?.identity?)));
         peers.find_map(|(name, pin)| self.overspent("epsilon", bound, question, Some((&pin, &shown(name)))))
     }

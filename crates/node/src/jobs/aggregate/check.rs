@@ -42,6 +42,7 @@ impl AggregateJob<'_> {
         }
         self.check_keys()?;
         self.check_round()?;
+        self.check_noise()?;
         self.check_members()
     }
 
@@ -201,14 +202,15 @@ impl AggregateJob<'_> {
     pub(super) fn warnings(&self) -> Vec<String> {
         let round = &self.own.round;
         let mut found: Vec<String> = self.weak_conditions().into_iter().collect();
-        if let Some(values) = self.passes_alone() {
+        if let Some(values) = self.passes_alone().filter(|_| self.noise.is_none()) {
             found.push(format!(
                 "round.reveal_when ({}) holds for a key that one participant reports once{values}: it is revealed even if no \
                  other participant has it",
                 round.reveal_when
             ));
         }
-        if round.reveal_when.least().distinct < 2 {
+        // With noise, a report more or less decides nothing.
+        if round.reveal_when.least().distinct < 2 && self.noise.is_none() {
             let measures = round.reveal_when.measures();
             let used: Vec<_> = [Measure::Count, Measure::Sum]
                 .iter()
@@ -222,7 +224,8 @@ impl AggregateJob<'_> {
                 round.reveal_when
             ));
         }
-        if round.values.places() > MANY_VALUES && (self.revealed().values || self.revealed().histogram) {
+        let marks = round.values.places() > MANY_VALUES && self.noise.is_none();
+        if marks && (self.revealed().values || self.revealed().histogram) {
             found.push(format!(
                 "round.values has {} values and reveal = \"{}\" shows them: a participant can mark a key with a rare value and \
                  recognise it in the result. Allow fewer values, or reveal \"keys\"",

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tacita_core::Result;
+use tacita_core::primitive::noise::PrivacyLoss;
 
 use super::spec::{Aggregate, AggregateJob, DH, NAOR_REINGOLD, PARTICIPANTS, ROLES};
 use super::{cost, learned};
@@ -115,7 +116,11 @@ impl Job for Aggregate {
     }
 
     fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Key)
+        matches!(key, CommonKey::Key | CommonKey::Noise | CommonKey::NoiseUnit)
+    }
+
+    fn round_loss(&self, spec: &JobSpec) -> Result<Option<PrivacyLoss>> {
+        self.with(spec).round_loss()
     }
 
     fn is_in(&mut self, directory: &Path) {

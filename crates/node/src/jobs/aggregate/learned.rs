@@ -1,7 +1,7 @@
 //! Plain sentences on who learns what when keys are counted.
 
 use super::spec::{AggregateJob, KeyForm, NAOR_REINGOLD, PARTICIPANTS, ROLES};
-use super::{Domain, Measure};
+use super::{Domain, Measure, RoundNoise};
 use crate::agreement::Disclosure;
 use crate::base::text::{count, counted, names};
 
@@ -30,14 +30,17 @@ pub(super) fn at_a_glance(job: &AggregateJob<'_>) -> Vec<Disclosure> {
     };
     let mut row_readers = vec!["database"];
     // A histogram tells those who get results, too.
-    if job.revealed().histogram {
-        row_readers.extend(audience.participants.then_some(PARTICIPANTS));
-        row_readers.extend(audience.names.iter().copied());
+    let learners = audience.participants.then_some(PARTICIPANTS).into_iter().chain(audience.names.iter().copied());
+    if job.revealed().histogram && job.noise.is_none() {
+        row_readers.extend(learners.clone());
     }
     let mut lines = vec![
         line("which participant reports, when, and how many reports", &["proxy"]),
         line("how many reports each row has, whether or not it passes", &row_readers),
     ];
+    if job.revealed().histogram && job.noise.is_some() {
+        lines.push(line("how many rows have how many reports, with noise", &learners.collect::<Vec<_>>()));
+    }
     if job.own.round.values.has_values() {
         lines.push(line("the values of each row, whether or not it passes", &["database"]));
     }
@@ -56,6 +59,9 @@ fn keys(job: &AggregateJob<'_>) -> &'static str {
 /// Returns sentences on what the recipients of results get.
 fn results(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
     let (round, revealed) = (&job.own.round, job.revealed());
+    if let Ok(Some(noise)) = job.round_noise() {
+        return noisy_results(job, &noise, who);
+    }
     let values = match (&round.values, revealed.values) {
         (Domain::Nothing, _) | (_, false) => ", and how many reports each has",
         (Domain::Grades(_), true) => ". It learns how many reports each has, and all their values",
@@ -70,12 +76,7 @@ fn results(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
             "{who} learns how many rows have how many reports and reporters, rows that do not pass included, without their keys."
         ));
     }
-    if round.keys == KeyForm::Hashed {
-        learned.push(format!("{who} can tell which of its own keys are among these hashes."));
-        learned.push(format!("{who} can learn whether any other key is among them, if it guesses that key."));
-        learned
-            .push(format!("{who} can learn all of these keys if keys can be listed, as addresses of version 4 can."));
-    }
+    learned.extend(hashes(job, who));
     if revealed.values && round.values.places() > 1 {
         learned.push(format!(
             "Whoever reports a key with a value that nobody else would take learns from the result that this report is among its values. \
@@ -84,6 +85,46 @@ fn results(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
         ));
     }
     learned
+}
+
+/// The same of results with noise.
+fn noisy_results(job: &AggregateJob<'_>, noise: &RoundNoise, who: &str) -> Vec<String> {
+    let what = reports_or_reporters(noise);
+    let mut learned = vec![
+        format!(
+            "{who} learns the {} whose number of {what}, with noise, is {} or more. It learns these numbers with noise.",
+            keys(job),
+            count(noise.threshold)
+        ),
+        format!("{who} is told no name of a reporter."),
+    ];
+    if job.reveals_sums() {
+        learned.push(format!(
+            "{who} learns the sum of the values of each of these keys, with noise, and no single value."
+        ));
+    }
+    if job.revealed().histogram {
+        learned.push(format!("{who} learns how many rows have how many {what}, with noise, without their keys."));
+    }
+    learned.extend(hashes(job, who));
+    learned.extend(job.noise_sentences(who));
+    learned
+}
+
+fn reports_or_reporters(noise: &RoundNoise) -> &'static str {
+    if noise.measure == Measure::Distinct { "reporters" } else { "reports" }
+}
+
+/// Returns sentences on hashed keys, if they are.
+fn hashes(job: &AggregateJob<'_>, who: &str) -> Vec<String> {
+    if job.own.round.keys == KeyForm::Embedded {
+        return Vec::new();
+    }
+    vec![
+        format!("{who} can tell which of its own keys are among these hashes."),
+        format!("{who} can learn whether any other key is among them, if it guesses that key."),
+        format!("{who} can learn all of these keys if keys can be listed, as addresses of version 4 can."),
+    ]
 }
 
 fn proxy(job: &AggregateJob<'_>) -> Vec<String> {
@@ -124,7 +165,32 @@ fn collusion() -> String {
         .into()
 }
 
+/// Returns sentences on an oracle that is asked about numbers with noise.
+fn noisy_oracle(job: &AggregateJob<'_>, noise: &RoundNoise) -> Vec<String> {
+    vec![
+        format!(
+            "oracle learns the {} of rows for which the database asks, and of each the number of {} with noise.",
+            keys(job),
+            reports_or_reporters(noise)
+        ),
+        format!(
+            "oracle is asked about {} entries more than that number. Copies of a report fill up what is missing.",
+            count(noise.filling)
+        ),
+        "oracle does not learn any of the values.".into(),
+        "oracle is not told who reported a key.".into(),
+        "oracle can learn more of a row, if a participant puts a wrong key beside it. It also learns a key that it then withholds."
+            .into(),
+        format!("oracle tells no key for fewer than {} entries.", count(noise.threshold.saturating_add(noise.filling))),
+        "A database that does not follow the protocol can show oracle one report several times, and so get past this number.".into(),
+        collusion(),
+    ]
+}
+
 fn oracle(job: &AggregateJob<'_>) -> Vec<String> {
+    if let Ok(Some(noise)) = job.round_noise() {
+        return noisy_oracle(job, &noise);
+    }
     let round = &job.own.round;
     let least = round.reveal_when.least();
     let reports = if job.tags() {
@@ -234,7 +300,10 @@ fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
     let mut learned = match (audience.participants || named, job.own.round.reveal_when.measures()) {
         (true, measures) => {
             let mut learned = results(job, name);
-            if round.reveal_when.least().distinct < 2
+            // With noise, a report more or less decides nothing.
+            let exact = job.noise.is_none();
+            if exact
+                && round.reveal_when.least().distinct < 2
                 && measures.iter().any(|one| matches!(one, Measure::Count | Measure::Sum))
             {
                 learned.push(format!(
@@ -243,7 +312,9 @@ fn participant(job: &AggregateJob<'_>, name: &str) -> Vec<String> {
                     round.reveal_when
                 ));
             }
-            if let Some(others) = round.reveal_when.least().distinct.checked_sub(1).filter(|others| *others > 0) {
+            if let Some(others) =
+                round.reveal_when.least().distinct.checked_sub(1).filter(|others| exact && *others > 0)
+            {
                 learned.push(format!(
                     "{name} learns that at least {} have a key in the result, too, if it has reported that key itself. It learns who they are \
                      if no more take part.",

@@ -106,6 +106,8 @@ pub struct Histogram {
     pub count: BTreeMap<u64, u64>,
     /// Number of rows by the number of distinct reporters.
     pub distinct: BTreeMap<u64, u64>,
+    /// Numbers of rows with noise by what the condition compares, from size 1 on, in their place; empty without noise.
+    pub noisy: Vec<i64>,
 }
 
 impl Histogram {

@@ -43,3 +43,33 @@ fn blurred_numbers_and_shares_are_charged() {
     let error = ask(&rule("epsilon = 9"), &opened(""), &NoHistory, &[]).unwrap_err().to_string();
     assert!(error.contains("numbers without noise"), "{error}");
 }
+
+/// A round of an aggregation is charged to the budget of all peers: whom it serves is not known.
+#[test]
+fn rounds_with_noise_are_charged() {
+    let round = |noise: &str| {
+        let role = |(role, pin)| format!("[[{role}]]\nidentity = \"{pin}\"\n");
+        let roles: String = [("proxy", B), ("oracle", B), ("database", C)].map(role).concat();
+        JobSpec::parse(
+            &format!(
+                "job = \"aggregate\"\nid = \"t\"\nreveal = \"keys\"\nreveal_to = \"participants\"\n{noise}\n[key]\ncolumns = [\"x\"]\n[round]\n\
+                 reveal_when = \"distinct >= 30\"\n{roles}[parties.a]\n"
+            ),
+            false,
+        )
+        .unwrap()
+    };
+    let noisy = round("noise = { epsilon = 1, delta = 1e-6, unit = \"report\" }");
+    let rule = |keys: &str| policy(&format!("[[allow]]\npeers = [\"participants\", \"{B}\", \"{C}\"]\n{keys}\n"));
+    ask(&rule("epsilon_in_all = 1\ndelta = 1e-6"), &noisy, &NoHistory, &[]).unwrap();
+    for (keys, job, words) in [
+        ("epsilon_in_all = 0.9\ndelta = 1e-6", &noisy, "would have used epsilon 1"),
+        ("epsilon_in_all = 1\ndelta = 1e-7", &noisy, "epsilon_in_all: with this run"),
+        ("epsilon = 5\ndelta = 1e-3", &noisy, "use epsilon_in_all"),
+        ("epsilon_in_all = 9\ndelta = 1e-3", &round(""), "numbers without noise"),
+    ] {
+        let error = ask(&rule(keys), job, &NoHistory, &[]).unwrap_err().to_string();
+        assert!(error.contains(words), "{keys}: {error}");
+    }
+    assert!(informed(&noisy, "a").is_empty() && !informed(&round(""), "a").is_empty());
+}

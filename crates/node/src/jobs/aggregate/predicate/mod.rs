@@ -187,6 +187,15 @@ impl Predicate {
         self.root.least()
     }
 
+    /// Returns the number that a row needs, and of what, if the condition is nothing but one threshold of `count` or
+    /// `distinct`.
+    pub fn only_threshold(&self) -> Option<(Measure, u64)> {
+        let Node::Compare(comparison) = &self.root else { return None };
+        let is_threshold = matches!(comparison.relation, Relation::AtLeast | Relation::Above);
+        let least = comparison.least();
+        (is_threshold && !comparison.measure.is_of_values()).then_some((comparison.measure, least.count))
+    }
+
     /// Whether it looks at who reports, so that the proxy has to tag reports.
     pub fn uses_distinct(&self) -> bool {
         self.measures().contains(&Measure::Distinct)

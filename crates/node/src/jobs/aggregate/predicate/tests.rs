@@ -244,7 +244,7 @@ fn thresholds_are_raised_and_never_lowered() {
 #[test]
 fn thresholds_go_into_gaps() {
     let sizes = |counts: &[u64]| counts.iter().map(|count| (*count, 1)).collect::<BTreeMap<_, _>>();
-    let histogram = Histogram { count: sizes(&[3, 4, 20]), distinct: sizes(&[2, 3, 9]) };
+    let histogram = Histogram { count: sizes(&[3, 4, 20]), distinct: sizes(&[2, 3, 9]), noisy: vec![] };
     for (text, raised) in [
         ("count >= 3", "count >= 12"),
         ("count > 2 and distinct = 1", "count > 11 and distinct = 1"),

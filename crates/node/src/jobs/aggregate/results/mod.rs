@@ -16,10 +16,11 @@ use tacita_core::{Error, Result};
 use super::keys::KeyPacking;
 use super::reports::Resolver;
 use super::spec::{AggregateJob, Revealed};
-use super::{Domain, Histogram, Moment};
+use super::{Domain, Histogram, Measure, Moment};
 use crate::agreement::Terms;
 use crate::agreement::{Answer, Deferred};
 use crate::base::files::Existing;
+use crate::base::text::counted;
 use crate::table::numbers::to_column;
 use crate::table::{Profile, Selection, Table, Warning, output, schema_of};
 use crate::watch::warn_own_user;
@@ -41,6 +42,8 @@ pub struct ResultRow {
     pub count: u64,
     /// The places of their values; empty where they are not revealed.
     pub values: Vec<u32>,
+    /// Sum of the values with noise, in a job that reveals it instead of values.
+    pub noisy_sum: Option<i128>,
 }
 
 /// Keys are not shown.
@@ -64,6 +67,9 @@ pub struct RoundResults {
     profiles: Vec<Profile>,
     revealed: Revealed,
     domain: Domain,
+    /// Measure of a row that its number is; with noise, the one that the condition compares.
+    measure: Measure,
+    noise: bool,
     rows: Vec<Read>,
     unreadable: u64,
     histogram: Option<Histogram>,
@@ -74,6 +80,7 @@ struct Read {
     texts: Vec<String>,
     count: u64,
     values: Vec<u32>,
+    noisy_sum: Option<i128>,
 }
 
 impl RoundResults {
@@ -111,7 +118,7 @@ impl RoundResults {
             }
             let mut values = row.values;
             values.sort_unstable();
-            Some(Read { texts, count: row.count, values })
+            Some(Read { texts, count: row.count, values, noisy_sum: row.noisy_sum })
         };
         let mut rows: Vec<Read> = rows.into_iter().filter_map(read).collect();
         rows.sort_by(|one, other| one.texts.cmp(&other.texts));
@@ -125,6 +132,8 @@ impl RoundResults {
             profiles,
             revealed: job.revealed(),
             domain: job.own.round.values.clone(),
+            measure: job.round_noise().ok().flatten().map_or(Measure::Count, |noise| noise.measure),
+            noise: job.noise.is_some(),
             rows,
             histogram,
         }
@@ -155,7 +164,8 @@ impl RoundResults {
         format!("keys {}", self.len())
     }
 
-    /// The keys as a table: the key's columns, `count`, then `values` and `sum` where they are revealed.
+    /// The keys as a table: the key's columns, `count` (with noise it may be `distinct`), then `values` and `sum` where
+    /// they are revealed.
     pub fn table(&self) -> Result<Table> {
         let (mut fields, mut columns): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
         for (place, name) in self.columns.iter().enumerate() {
@@ -166,13 +176,15 @@ impl RoundResults {
         let numbers = |name: &str, of: &dyn Fn(&Read) -> String| {
             to_column(&free(name, &self.columns), &self.rows.iter().map(of).collect::<Vec<_>>())
         };
-        let (field, column) = numbers("count", &|row| row.count.to_string());
+        let (field, column) = numbers(&self.measure.to_string(), &|row| row.count.to_string());
         fields.push(field);
         columns.push(column);
         if self.revealed.values && self.domain.has_values() {
-            let joined = self.rows.iter().map(|row| Some(self.values(row).join(BETWEEN)));
-            fields.push(Field::new(free("values", &self.columns), DataType::Utf8, false));
-            columns.push(Arc::new(joined.collect::<StringArray>()));
+            if !self.noise {
+                let joined = self.rows.iter().map(|row| Some(self.values(row).join(BETWEEN)));
+                fields.push(Field::new(free("values", &self.columns), DataType::Utf8, false));
+                columns.push(Arc::new(joined.collect::<StringArray>()));
+            }
             if self.domain.is_numeric() {
                 let (field, column) = numbers("sum", &|row| self.sum(row).to_string());
                 fields.push(field);
@@ -189,11 +201,14 @@ impl RoundResults {
     /// `size`, `rows`.
     pub fn histogram_table(&self) -> Result<Option<Table>> {
         let Some(histogram) = &self.histogram else { return Ok(None) };
-        let of = |measure: &'static str, sizes: &std::collections::BTreeMap<u64, u64>| {
-            sizes.iter().map(|(size, rows)| (measure, size.to_string(), rows.to_string())).collect::<Vec<_>>()
-        };
-        let mut lines = of("count", &histogram.count);
-        lines.extend(of("distinct", &histogram.distinct));
+        let measure = self.measure.to_string();
+        let mut lines: Vec<(&str, String, String)> = Vec::new();
+        for (of, sizes) in [("count", &histogram.count), ("distinct", &histogram.distinct)] {
+            lines.extend(sizes.iter().map(|(size, rows)| (of, size.to_string(), rows.to_string())));
+        }
+        lines.extend(
+            (1_u64..).zip(&histogram.noisy).map(|(size, rows)| (&measure[..], size.to_string(), rows.to_string())),
+        );
         let measures: StringArray = lines.iter().map(|(measure, ..)| Some(*measure)).collect();
         let (size, sizes) = to_column("size", &lines.iter().map(|(_, size, _)| size.clone()).collect::<Vec<_>>());
         let (rows, counts) = to_column("rows", &lines.iter().map(|(.., rows)| rows.clone()).collect::<Vec<_>>());
@@ -251,6 +266,9 @@ impl RoundResults {
     }
 
     fn sum(&self, row: &Read) -> i128 {
+        if let Some(sum) = row.noisy_sum {
+            return sum;
+        }
         row.values.iter().filter_map(|place| self.domain.number(*place)).map(i128::from).sum()
     }
 
@@ -266,6 +284,13 @@ impl RoundResults {
             )));
         }
         Ok(self.rows.iter().map(|row| (row.texts.first().map_or("", String::as_str), row.count)))
+    }
+
+    /// The number of a row with its noun.
+    fn counted(&self, number: u64) -> String {
+        let noun = if self.measure == Measure::Distinct { "reporter" } else { "report" };
+        let counted = counted(number, noun);
+        if self.noise { format!("{counted}, with noise,") } else { counted }
     }
 
     /// Whether keys were read as addresses.

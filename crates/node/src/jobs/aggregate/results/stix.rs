@@ -40,7 +40,7 @@ pub(super) fn bundle(results: &RoundResults) -> Result<String> {
             "created": moment,
             "modified": moment,
             "name": key,
-            "description": format!("{} in {}, round {}", counted(count, "report"), results.job, results.round),
+            "description": format!("{} in {}, round {}", results.counted(count), results.job, results.round),
             "indicator_types": ["unknown"],
             "pattern": pattern,
             "pattern_type": "stix",

@@ -24,7 +24,8 @@ const ADDRESSES: [&str; 4] = ["1.2.3.4", "10.0.0.0", "2001:db8::", "9.9.9.9"];
 fn results(job: &JobSpec, keys: &[&str]) -> RoundResults {
     let spec = Aggregate::of(job).unwrap();
     let packing = KeyPacking::of(&spec);
-    let row = |key: &&str| ResultRow { key: packing.pack(&[key]).unwrap(), count: 3, values: vec![2, 0, 0] };
+    let row =
+        |key: &&str| ResultRow { key: packing.pack(&[key]).unwrap(), count: 3, values: vec![2, 0, 0], noisy_sum: None };
     let rows = keys.iter().rev().map(row).collect();
     RoundResults::new(&spec, "r1", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None)
 }
@@ -59,8 +60,8 @@ fn keys_that_are_none_are_left_out_and_counted() {
     let job = job(IP, "");
     let spec = Aggregate::of(&job).unwrap();
     let rows = vec![
-        ResultRow { key: vec![0; 3], count: 2, values: vec![] },
-        ResultRow { key: vec![1; 16], count: 2, values: vec![9] },
+        ResultRow { key: vec![0; 3], count: 2, values: vec![], noisy_sum: None },
+        ResultRow { key: vec![1; 16], count: 2, values: vec![9], noisy_sum: None },
     ];
     let found = RoundResults::new(&spec, "r", "2026-11-30T00:00Z".parse().unwrap(), rows, None, None);
     assert_eq!((found.len(), found.unreadable()), (1, 1));
