@@ -400,7 +400,7 @@ import gc, json, os, pathlib, signal, sys, time
 import pyarrow.parquet, ray, tacita, tacita.ray
 from tacita.ray._tasks import bucket
 job, name, root, address = tacita.Job.load(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
-for attempt in range(60):
+for attempt in range(200):
     try:
         pool = tacita.ray.Cluster(address)
         break
