@@ -16,7 +16,7 @@ fn families() -> Vec<&'static str> {
 /// Jobs with their options: the first two of these parties, or as many as a job names.
 const PARTIES: [&str; 3] = ["a", "b", "c"];
 
-/// All protocols; `level` is that of Paillier's and Goldwasser and Micali's keys, `padded` the size of sets that are
+/// Jobs of all protocols; `level` is that of Paillier's and Goldwasser and Micali's keys, `padded` the size of sets that are
 /// filled up.
 fn jobs(level: &str, padded: u64) -> Vec<(Value, &'static [&'static str])> {
     let of_two = |job: &str, more: Value| {

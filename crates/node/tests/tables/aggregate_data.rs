@@ -23,7 +23,7 @@ fn job(key: &str, round: &str) -> JobSpec {
     JobSpec::parse(&text, false).unwrap()
 }
 
-/// By key: values, each with its participant.
+/// Values of each key, each with its participant.
 type Rows = BTreeMap<Vec<u8>, Vec<(u32, u8)>>;
 
 /// Returns the reports of these files, each of another participant.

@@ -115,7 +115,7 @@ pub(super) fn check_complete(home: &Path) {
     assert_eq!(names(&home.join("queue")), ["queue.lock", "state"]);
 }
 
-/// Of the states that a crash can leave behind most last for two steps, so that every other step meets them.
+/// Checks every other step: most states that a crash can leave behind last for two.
 #[test]
 fn killed_at_every_other_step_nothing_is_lost_or_doubled() {
     killed_at_steps(2, &[11]);

@@ -325,7 +325,7 @@ fn a_server_that_is_killed_often_has_every_batch_once() {
     killed(200, 6);
 }
 
-/// So many batches go in while their server is ended and started again.
+/// Puts in so many batches while their server is ended and started again.
 fn killed(batches: u8, most: u32) {
     let Some(mut server) = PostgresServer::start() else { return };
     let url = server.url("");

@@ -46,7 +46,7 @@ fn submit(world: &World) {
     }
 }
 
-/// What a browser shows: one of them for both, as its start takes longer than what is done with it.
+/// One browser for both: its start takes longer than what is done with it.
 #[test]
 fn an_operator_at_work_and_pages_on_a_screen_and_on_a_phone() {
     let Some(browser) = Browser::start(1000, 900) else { return };

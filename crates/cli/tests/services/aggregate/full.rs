@@ -36,7 +36,7 @@ impl Drop for Disk {
     }
 }
 
-/// So many items of each of two participants, a third of them in common.
+/// Makes so many items of each of two participants, a third of them in common.
 fn items(each: usize) -> [Vec<String>; 2] {
     let range = |from: usize| (from..from + each).map(|number| format!("item-{number:06}")).collect();
     [range(0), range(each / 3 * 2)]

@@ -15,7 +15,7 @@ fn an_authority_that_is_killed_again_and_again_goes_on_where_it_was() {
     killed_as_often(&["One", "Two", "Three", "Four"]);
 }
 
-/// It is killed after each of these names has been added.
+/// Kills the service after each of these names has been added.
 fn killed_as_often(names: &[&str]) {
     let last = format!("Somebody {}", names.last().unwrap());
     let fly = Fly::new(TERMS, LIMITS, LIST);

@@ -59,7 +59,7 @@ fn frames() -> Vec<Sent<Run>> {
     runs().into_iter().flat_map(sent).collect()
 }
 
-/// All wrong forms of messages, and too long ones.
+/// Attacks with all wrong forms of messages, and too long ones.
 fn wrong_forms(frames: &[Sent<Run>]) -> Vec<Attack> {
     let mut attacks = in_all_wrong_forms(frames);
     attacks.extend(oversized(frames));

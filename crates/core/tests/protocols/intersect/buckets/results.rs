@@ -55,7 +55,7 @@ fn small_sets(step: usize) {
     }
 }
 
-/// All numbers of values are without the factor 5: every size meets every protocol, and so on.
+/// Takes every fifth: no number of values has the factor 5, so that every size meets every protocol, and so on.
 #[test]
 fn small_sets_in_any_number_of_buckets() {
     small_sets(5);

@@ -82,7 +82,7 @@ fn all_end(ended: &[Ended], culprit: usize, expected: fn(&Error) -> bool, about:
     }
 }
 
-/// What is made of a frame, and the error with which the victim must end.
+/// Name of a change, the change of a frame, and the error with which the victim must end.
 type Form = (&'static str, fn(Frame) -> Option<Vec<Frame>>, fn(&Error) -> bool);
 
 const FORMS: [Form; 5] = [

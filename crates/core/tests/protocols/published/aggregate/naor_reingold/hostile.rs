@@ -186,7 +186,7 @@ fn case() -> Arc<Two> {
     })
 }
 
-/// All wrong forms of messages, and too long ones.
+/// Attacks with all wrong forms of messages, and too long ones.
 fn wrong_forms(frames: &[Sent<Two>]) -> Vec<Attack> {
     in_all_wrong_forms(frames).into_iter().chain(oversized(frames)).collect()
 }

@@ -52,7 +52,7 @@ fn all_small_sizes_in_every_combination() {
     small_sizes(1);
 }
 
-/// All combinations of sizes and strategies, with all numbers of bins or with one of them in turn.
+/// Tries all combinations of sizes and strategies, with all numbers of bins or with one of them in turn.
 fn odd_and_unequal_sizes(all: bool) {
     for (place, (receiver, sender)) in [(1, 20), (20, 1), (33, 17), (31, 32)].into_iter().enumerate() {
         for (index, strategy) in strategies().enumerate() {
