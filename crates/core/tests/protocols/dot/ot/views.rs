@@ -352,7 +352,8 @@ fn kinds() -> [(Modulus, Integers, (usize, usize)); 6] {
     ]
 }
 
-/// Checks what the chooser sees of all columns of the sender's and its own, or of each with one of the other side's in turn.
+/// Checks what the chooser sees of all columns of the sender's and its own, or of each with one of the other side's in
+/// turn.
 fn uniform_words(all: bool) {
     for (kind, (modulus, integers, (senders, choosers))) in kinds().into_iter().enumerate() {
         let (low, high) = integers.range();
