@@ -16,8 +16,8 @@ fn families() -> Vec<&'static str> {
 /// Jobs with their options: the first two of these parties, or as many as a job names.
 const PARTIES: [&str; 3] = ["a", "b", "c"];
 
-/// Jobs of all protocols; `level` is that of Paillier's and Goldwasser and Micali's keys, `padded` the size of sets that are
-/// filled up.
+/// Jobs of all protocols; `level` is that of Paillier's and Goldwasser and Micali's keys, `padded` the size of sets
+/// that are filled up.
 fn jobs(level: &str, padded: u64) -> Vec<(Value, &'static [&'static str])> {
     let of_two = |job: &str, more: Value| {
         merged(json!({ "job": job, "reveal_to": ["a"], "parties": { "a": {}, "b": {} } }), more)
