@@ -5,17 +5,12 @@
 //! tell the number.
 
 use std::collections::HashMap;
-use std::fmt;
 
-use chacha20::ChaCha20Rng;
-use rand_core::{CryptoRng, SeedableRng};
-use serde::{Deserialize, Serialize};
+use rand_core::CryptoRng;
 use tacita_core::{Error, Result};
-use tacita_node::base::hex::hex;
-use tacita_node::base::random::fill_random;
 use tacita_node::jobs::aggregate::{AggregateJob, Histogram, Measure, Predicate, RoundNoise, Summary};
-use zeroize::Zeroizing;
 
+use super::noise_seed::NoiseSeed;
 use super::record::Record;
 use crate::store::{RowId, Stored};
 use crate::wire::rows::RevealedKey;
@@ -70,38 +65,6 @@ pub(super) enum Judged {
     TooLong(u64),
     /// Row that passes, with its reports.
     Passes(Passing),
-}
-
-/// Seed of a round's noise, in hexadecimal.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct NoiseSeed(String);
-
-/// Secret from those who get results.
-impl fmt::Debug for NoiseSeed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NoiseSeed(..)")
-    }
-}
-
-impl NoiseSeed {
-    /// Draws the seed of a round that opens.
-    pub(super) fn fresh() -> Result<NoiseSeed> {
-        let mut seed = Zeroizing::new([0; 32]);
-        fill_random(&mut *seed)?;
-        Ok(NoiseSeed(hex(&*seed)))
-    }
-
-    /// The generator of noise for numbers that these bytes stand for.
-    fn generator(&self, what: &str, bytes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> ChaCha20Rng {
-        let mut hasher = blake3::Hasher::new_derive_key("tacita 1 noise of a round");
-        hasher.update(&(self.0.len() as u64).to_le_bytes()).update(self.0.as_bytes());
-        hasher.update(&(what.len() as u64).to_le_bytes()).update(what.as_bytes());
-        for part in bytes {
-            hasher.update(part.as_ref());
-        }
-        ChaCha20Rng::from_seed(*hasher.finalize().as_bytes())
-    }
 }
 
 impl<'a> Condition<'a> {
@@ -280,6 +243,8 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
     use std::sync::Arc;
 
+    use chacha20::ChaCha20Rng;
+    use rand_core::SeedableRng;
     use tacita_node::agreement::{JobSpec, Reveal};
     use tacita_node::jobs::aggregate::{Aggregate, Domain};
 

@@ -9,6 +9,7 @@ pub(super) mod directories;
 mod follow;
 mod keyed;
 mod list;
+mod noise_seed;
 pub mod operator;
 pub(crate) mod progress;
 pub(crate) mod record;
@@ -34,8 +35,8 @@ use tacita_serve::clock;
 use tacita_serve::status::{Check, MetricsPage};
 use tacita_serve::sync::lock;
 
-use self::condition::NoiseSeed;
 use self::dashboard::Dashboard;
+use self::noise_seed::NoiseSeed;
 use self::record::{Kept, Record};
 use self::round::Round;
 use self::secrets::Offers;

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
-use super::condition::NoiseSeed;
+use super::noise_seed::NoiseSeed;
 use crate::store::Storage;
 use crate::wire::rounds::{Completion, Numbers, ReportCounts, Rest, RoundFailure, RoundState};
 use crate::wire::sessions::StateSession;

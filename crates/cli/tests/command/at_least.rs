@@ -7,7 +7,6 @@ use tacita_node::agreement::{JobSpec, Terms};
 
 /// Columns of integers, which the tables have over 10^`scale`.
 type Columns = Vec<Vec<i64>>;
-
 const BOTH: &str = "[\"a\", \"b\"]";
 
 /// An integer over 10^`decimals`.

@@ -156,11 +156,10 @@ fn follows_from_result(case: &Case, run: &Run) -> Check {
             return Err(format!("{from} opens {bytes} shares and {bits} answers to {to}, not {shares} and {answers}"));
         }
     }
-    // The shares of each frequent candidate add up to its count, whichever of those that each party sends are taken. Of
-    // one that alone learns, its own are not seen.
+    // Each party sends all others the same share of a frequent candidate, and these add up to its count. Of one that
+    // alone learns, its own are not seen.
     for (_, mixed) in levels.iter().filter(|_| learners.are_all(case.parties)) {
         for set in mixed.iter().filter(|set| frequent.count(set).is_some()) {
-            let parties: Vec<u8> = (0..parties).filter(|party| has_part(set, *party)).collect();
             let share = |from: u8, to: u8| {
                 let opened = levels.iter().flat_map(|(_, mixed)| mixed.iter());
                 let opened = opened.filter(|set| has_part(set, from) && frequent.count(set).is_some());
@@ -168,12 +167,16 @@ fn follows_from_result(case: &Case, run: &Run) -> Check {
                 let sent: Vec<u8> = run.messages(from.into(), to.into(), SHARES.code).concat();
                 unpack(&sent, 8).get(at).copied().unwrap_or(u64::MAX >> 8)
             };
-            for steps in 1..parties.len() {
-                let next = |place: usize| parties[(place + steps) % parties.len()];
-                let sum: u64 = (0..parties.len()).map(|place| share(parties[place], next(place))).sum();
-                if Some((sum % 256) as u32) != frequent.count(set) {
-                    return Err("not the counts of the result".into());
+            let mut sum = 0;
+            for from in (0..parties).filter(|party| has_part(set, *party)) {
+                let own = share(from, (from + 1) % parties);
+                if (0..parties).any(|to| to != from && share(from, to) != own) {
+                    return Err("not the same share to all".into());
                 }
+                sum += own;
+            }
+            if Some((sum % 256) as u32) != frequent.count(set) {
+                return Err("not the counts of the result".into());
             }
         }
     }
