@@ -77,7 +77,7 @@ def check(
     policy: Optional[Path] = None,
     ledger: Optional[Path] = None,
 ) -> Check:
-    """Returns the rule of a policy that allows a job. Nothing is sent or entered in the ledger.
+    r"""Returns the rule of a policy that allows a job. Nothing is sent or entered in the ledger.
 
     Parameters
     ----------
