@@ -115,6 +115,7 @@ mod tests {
             encode_rows(&[RevealedKey { key: b"k".to_vec(), count: 2, values: vec![(1, 1), (1, 1)], noisy_sum: None }]);
         assert!(decode_rows(&twice, 16).is_none());
     }
+
     #[test]
     fn a_sum_with_noise_stands_in_the_place_of_values() {
         let rows = [-5_i128, i128::MAX].map(|sum| RevealedKey {

@@ -1,7 +1,6 @@
 //! Questions to oracles, the oracles' view of them, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
@@ -12,12 +11,11 @@ use axum::routing::post;
 use serde_json::json;
 use tacita_aggregate::participant::operate::RoundOrder;
 use tacita_aggregate::store::{self, RowId, Stored};
-use tacita_aggregate::transport::{Admission, ApiRequest, Server, SharedTraffic, stand};
+use tacita_aggregate::transport::ApiRequest;
 use tacita_aggregate::wire::questions::{RowQuestion, RowReply, decode_questions, decode_replies, encode_questions};
 use tacita_aggregate::wire::rounds::RoundState;
 use tacita_aggregate::wire::service::Service;
 use tacita_core::protocol::aggregate::ask;
-use tacita_node::base::cancel::Cancel;
 use tacita_node::base::random::fresh_rng;
 
 use super::world::{PATIENT, ROUND, World, names};
@@ -69,20 +67,13 @@ type Questions = Arc<Mutex<Vec<Vec<u8>>>>;
 
 /// Stands in the oracle's place, keeps what it is asked, and answers nonsense.
 fn listen(world: &World) -> Questions {
-    let (asked, listener) = (Questions::default(), TcpListener::bind("127.0.0.1:0").unwrap());
-    std::fs::write(world.at("addresses").join("oracle-1"), listener.local_addr().unwrap().to_string()).unwrap();
+    let asked = Questions::default();
     let keep = |asked: State<Questions>, body: Bytes| async move {
         asked.lock().unwrap().push(body.to_vec());
         [7_u8]
     };
-    let server = Server {
-        identity: world.identity("oracle"),
-        admission: Arc::new(Admission::new(world.setting.services().unwrap(), Vec::new(), None).unwrap()),
-        traffic: SharedTraffic::default(),
-        routes: Router::new().route("/v1/rounds/{round}/answers", post(keep)).with_state(asked.clone()),
-        cancel: Cancel::default(),
-    };
-    world.runtime.spawn(stand(Arc::new(server), listener));
+    let routes = Router::new().route("/v1/rounds/{round}/answers", post(keep)).with_state(asked.clone());
+    world.start_oracle_of(routes);
     asked
 }
 

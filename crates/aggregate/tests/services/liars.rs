@@ -22,21 +22,11 @@ use super::world::{ONCE, PATIENT, ROUND, World, refused};
 fn answered(answer: Vec<u8>) -> World {
     let mut world = World::new(&["a".into(), "b".into()], json!({}));
     ["database", "proxy"].iter().for_each(|role| world.start(role));
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let here = listener.local_addr().unwrap().to_string();
-    std::fs::write(world.at("addresses").join("oracle-1"), here).unwrap();
     let reply = move || {
         let answer = answer.clone();
         async move { ([(header::CONTENT_TYPE, MEDIA_TYPE)], answer) }
     };
-    let server = Server {
-        identity: world.identity("oracle"),
-        admission: Arc::new(Admission::new(world.setting.services().unwrap(), Vec::new(), None).unwrap()),
-        traffic: SharedTraffic::default(),
-        routes: Router::new().route("/v1/rounds/{round}/answers", post(reply)),
-        cancel: Cancel::default(),
-    };
-    world.runtime.spawn(stand(Arc::new(server), listener));
+    world.start_oracle_of(Router::new().route("/v1/rounds/{round}/answers", post(reply)));
     world
 }
 

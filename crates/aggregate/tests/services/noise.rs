@@ -1,7 +1,6 @@
 //! Rounds whose numbers have noise: what participants get, what the oracle sees, and participants that cheat.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -10,11 +9,10 @@ use axum::http::header;
 use axum::routing::post;
 use serde_json::{Value, json};
 use tacita_aggregate::participant::operate::RoundOrder;
-use tacita_aggregate::transport::{Admission, ApiRequest, MEDIA_TYPE, Server, SharedTraffic, stand};
+use tacita_aggregate::transport::{ApiRequest, MEDIA_TYPE};
 use tacita_aggregate::wire::questions::decode_questions;
 use tacita_aggregate::wire::rounds::{ReportCounts, RoundState};
 use tacita_aggregate::wire::service::Service;
-use tacita_node::base::cancel::Cancel;
 
 use super::forged::mixed;
 use super::world::{PATIENT, ROUND, World, names, put, refused};
@@ -83,9 +81,6 @@ fn the_oracle_sees_numbers_with_noise_alone() {
     let round = json!({ "noise": noise, "reveal": "keys", "reveal_when": "count >= 29" });
     let mut world = World::new(&names(&["a", "b"]), round);
     ["database", "proxy"].iter().for_each(|role| world.start(role));
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let here = listener.local_addr().unwrap().to_string();
-    std::fs::write(world.at("addresses").join("oracle-1"), here).unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let (params, asked) = (Arc::new(world.setting.params(ROUND).unwrap()), seen.clone());
     let reply = move |body: Bytes| {
@@ -95,14 +90,7 @@ fn the_oracle_sees_numbers_with_noise_alone() {
         let answer = vec![0, 1, 0, b'x'];
         async move { ([(header::CONTENT_TYPE, MEDIA_TYPE)], answer) }
     };
-    let server = Server {
-        identity: world.identity("oracle"),
-        admission: Arc::new(Admission::new(world.setting.services().unwrap(), Vec::new(), None).unwrap()),
-        traffic: SharedTraffic::default(),
-        routes: Router::new().route("/v1/rounds/{round}/answers", post(reply)),
-        cancel: Cancel::default(),
-    };
-    world.runtime.spawn(stand(Arc::new(server), listener));
+    world.start_oracle_of(Router::new().route("/v1/rounds/{round}/answers", post(reply)));
     // Noise of scale 4: the row is above the threshold but with probability 10^-7.
     world.submit("a", &[1; 16], &times("x", 45));
     world.submit("b", &[2; 16], &times("x", 45));

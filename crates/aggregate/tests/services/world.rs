@@ -1,11 +1,13 @@
 //! A job whose services run on threads of this process, and participants that ask them whatever they like.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use axum::Router;
 use serde_json::{Value, json};
 use tacita_aggregate::database::{self, DatabaseConfig};
 use tacita_aggregate::oracle;
@@ -14,7 +16,9 @@ use tacita_aggregate::participant::results::{Collecting, collect};
 use tacita_aggregate::proxy::{self, ProxyConfig};
 use tacita_aggregate::serve::RoleConfig;
 use tacita_aggregate::setting::ServiceConfig;
-use tacita_aggregate::transport::{ApiRequest, ApiResponse, Client, Persistence, SharedTraffic};
+use tacita_aggregate::transport::{
+    Admission, ApiRequest, ApiResponse, Client, Persistence, Server, SharedTraffic, stand,
+};
 use tacita_aggregate::wire::questions::MAX_QUESTION_BYTES;
 use tacita_aggregate::wire::rounds::{Open, RoundStatus};
 use tacita_aggregate::wire::same_keys::KeysFingerprint;
@@ -102,6 +106,20 @@ impl World {
 
     pub fn at(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
+    }
+
+    /// Starts an oracle of a test's own, which answers by these routes.
+    pub fn start_oracle_of(&self, routes: Router) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        std::fs::write(self.at("addresses").join("oracle-1"), listener.local_addr().unwrap().to_string()).unwrap();
+        let server = Server {
+            identity: self.identity("oracle"),
+            admission: Arc::new(Admission::new(self.setting.services().unwrap(), Vec::new(), None).unwrap()),
+            traffic: SharedTraffic::default(),
+            routes,
+            cancel: Cancel::default(),
+        };
+        self.runtime.spawn(stand(Arc::new(server), listener));
     }
 
     pub fn identity(&self, name: &str) -> Identity {

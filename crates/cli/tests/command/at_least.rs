@@ -7,6 +7,7 @@ use tacita_node::agreement::{JobSpec, Terms};
 
 /// Columns of integers, which the tables have over 10^`scale`.
 type Columns = Vec<Vec<i64>>;
+
 const BOTH: &str = "[\"a\", \"b\"]";
 
 /// An integer over 10^`decimals`.
@@ -79,7 +80,7 @@ fn values_are_answered_right(number: usize) {
     // In column n of the second party there are n ones.
     let a = vec![vec![1; 10]];
     let b: Columns = (0..=10).map(|ones| (0..10).map(|row| i64::from(row < ones)).collect()).collect();
-    for (threshold, from, modulus) in [
+    let cases = [
         ("5", 5, "modulus = \"2^5\""),
         ("1", 1, ""),
         ("10", 10, "modulus = \"2^127\""),
@@ -92,10 +93,8 @@ fn values_are_answered_right(number: usize) {
         ("5", 5, ""),
         ("1", 1, "modulus = \"2^5\""),
         ("5.000", 5, ""),
-    ]
-    .into_iter()
-    .take(number)
-    {
+    ];
+    for (threshold, from, modulus) in cases.into_iter().take(number) {
         let home = Home::new();
         let shares = matrix(&home, "shares", modulus, 0, &a, &b);
         let answers: Vec<_> = (0..=10).map(|ones| ones >= from).collect();
