@@ -144,6 +144,9 @@ impl HelperJob {
             let member = &mut run.members[place];
             member.here = member.here.saturating_sub(1);
             member.seen = Instant::now();
+            if member.here == 0 {
+                run.unsay(place);
+            }
         }
     }
 

@@ -106,7 +106,17 @@ impl Run {
                 member.parts += 1;
             }
         }
-        Run { record, held, ..run }
+        let mut run = Run { record, held, ..run };
+        (0..run.members.len()).for_each(|place| run.unsay(place));
+        run
+    }
+
+    /// Forgets the word of a party that is not here, unless the run has begun: it could only begin without that party.
+    /// Whoever comes back tells its word again.
+    pub(super) fn unsay(&mut self, place: usize) {
+        if !self.has_begun() {
+            self.record.words[place] = None;
+        }
     }
 
     /// Whether all have told their words.

@@ -30,6 +30,42 @@ fn a_second_word_of_a_party_ends_the_run() {
     });
 }
 
+/// A run that begins without a party waits for it in vain, and ends for all.
+#[test]
+fn no_run_begins_with_the_word_of_a_party_that_has_left() {
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting::new(home.path());
+    setting.serve(|| {
+        let terms = Terms::of(&setting.job).canonical();
+        let word = |place| vec![place as u8; setting.helping().word_bytes()];
+        let arrive = |place: usize| {
+            let mut channel = setting.connect(place);
+            let ticket = [place as u8 + 1; 32];
+            channel
+                .send(DEPOT_REQUEST, DepotRequest::Arrive { ticket, begun: false, terms: terms.as_bytes() }.write())
+                .unwrap();
+            let arrived = channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap();
+            assert_eq!(DepotResponse::read(&arrived), Some(DepotResponse::Welcome));
+            channel
+        };
+        let announce = |channel: &mut Channel, place: usize| {
+            channel.send(DEPOT_REQUEST, DepotRequest::Announce(&word(place)).write()).unwrap();
+            channel.receive_up_to(DEPOT_ANSWER, MAX_FRAME_BYTES).unwrap()
+        };
+        let mut first = arrive(0);
+        assert_eq!(DepotResponse::read(&announce(&mut first, 0)), Some(DepotResponse::Missing(&[1, 2])));
+        drop(first);
+        let mut second = arrive(1);
+        let left = (0..20).any(|_| announce(&mut second, 1) == DepotResponse::Missing(&[0, 2]).write());
+        assert!(left, "its connection has ended");
+        let mut third = arrive(2);
+        assert_eq!(DepotResponse::read(&announce(&mut third, 2)), Some(DepotResponse::Missing(&[0])));
+        let mut back = arrive(0);
+        let all = [0, 1, 2].map(word).concat();
+        assert_eq!(DepotResponse::read(&announce(&mut back, 0)), Some(DepotResponse::Told(&all)));
+    });
+}
+
 /// A helper that passes on another word in the place of a party's, as to swap its key: under an identity of its own, or
 /// with the signature of another party's word.
 #[test]
