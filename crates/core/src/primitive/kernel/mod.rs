@@ -17,6 +17,7 @@ pub mod fold;
 pub mod gf128;
 mod hash;
 pub mod jacobi;
+pub(crate) mod keyed_hash;
 pub(crate) mod mask;
 pub(crate) mod memory;
 pub mod montgomery;

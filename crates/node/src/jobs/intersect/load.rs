@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use rayon::prelude::*;
 use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
@@ -151,7 +150,7 @@ impl Loaded {
 
     /// The items of its keys. `key` binds them to a session or to a prepared epoch.
     pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
-        (0..self.keys.len()).into_par_iter().map(|index| Item::new(key, self.keys.key(index))).collect()
+        Item::of_each(key, self.keys.len(), |index| self.keys.key(index))
     }
 }
 

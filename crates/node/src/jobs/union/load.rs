@@ -1,7 +1,6 @@
 //! Input that a party brings in memory: its table, its keys, and the data given for each of them.
 
 use arrow_schema::Schema;
-use rayon::prelude::*;
 use tacita_core::{Error, Item, Result};
 
 use super::sizes::{given_columns, hands_over, payload_bytes, rounded};
@@ -97,7 +96,7 @@ impl Loaded {
 
 /// The items of keys, in their order.
 pub(super) fn items(keys: &TableKeys, item_key: &[u8; 32]) -> Vec<Item> {
-    (0..keys.len()).into_par_iter().map(|key| Item::new(item_key, keys.key(key))).collect()
+    Item::of_each(item_key, keys.len(), |key| keys.key(key))
 }
 
 /// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has

@@ -1,8 +1,8 @@
 //! The kernels for x86-64.
 //!
-//! All functions but those of `pclmul`, `edwards_avx2`, `jacobi_avx2` and `montgomery_avx2` need what
-//! `Family::Avx512` stands for. Vectors hold four blocks. A function works on whole chunks of
-//! several vectors, which keep the units for AES and for products busy; what is left at the end is padded to a chunk.
+//! All functions but those of `pclmul`, `edwards_avx2`, `jacobi_avx2`, `montgomery_avx2` and `keyed_hash::avx2` need
+//! what `Family::Avx512` stands for. Vectors hold four blocks. A function works on whole chunks of several vectors,
+//! which keep the units for AES and for products busy; what is left at the end is padded to a chunk.
 
 pub(super) mod aes;
 pub(super) mod bits;
@@ -14,6 +14,7 @@ pub(super) mod gf128;
 pub(super) mod hash;
 pub(super) mod jacobi;
 pub(super) mod jacobi_avx2;
+pub(super) mod keyed_hash;
 pub(super) mod montgomery;
 pub(super) mod montgomery_avx2;
 pub(super) mod ntt;

@@ -26,6 +26,9 @@ use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::kernel::Block;
 use crate::primitive::kernel::block::BLOCK_BYTES;
+use crate::primitive::kernel::keyed_hash::KeyedHash;
+use crate::primitive::oprf::OUTPUT_BYTES;
+use crate::protocol::intersect::vole::function::write_input;
 use crate::session::Session;
 
 pub use crate::channel::labels::opprf::{PROGRAMMED, STORE_SEED};
@@ -70,6 +73,9 @@ pub trait EvaluateOprf {
     ) -> Result<Planes>;
 }
 
+/// Items that one step of hashing works on.
+const BATCH: usize = 256;
+
 /// Hash whose outputs hide the values of one link.
 struct MaskHash([u8; 32]);
 
@@ -78,24 +84,30 @@ impl MaskHash {
         MaskHash(session.derive("opprf mask"))
     }
 
-    /// The first `planes` blocks of F for an item: BLAKE3 as a random oracle, under a key of the link's session, over
+    /// The first `width` blocks of F for each item: BLAKE3 as a random oracle, under a key of the link's session, over
     /// what the correlation gives and the item. With the item in it, a guess of the sender's secret is a guess for one
     /// item.
-    fn blocks(&self, inner: Block, (key, value): (Block, Block), blocks: &mut [Block]) {
-        let mut input = Zeroizing::new([0; 3 * BLOCK_BYTES]);
-        for (bytes, block) in input.chunks_exact_mut(BLOCK_BYTES).zip([inner, key, value]) {
-            bytes.copy_from_slice(&block.to_bytes());
+    fn blocks(&self, [inner, keys, values]: [&[Block]; 3], width: usize, blocks: &mut [Block]) {
+        let write = |item: usize, input: &mut Vec<u8>| {
+            write_input([inner, keys, values].map(|blocks| &blocks[item]), input);
+        };
+        if width * BLOCK_BYTES <= OUTPUT_BYTES {
+            return KeyedHash::new(&self.0).each(inner.len(), write, |item, output| {
+                for (block, bytes) in blocks[item * width..][..width].iter_mut().zip(output.chunks(BLOCK_BYTES)) {
+                    *block = Block::from_le_slice(bytes);
+                }
+            });
         }
-        // The beginning of a long output is the short one, which is quicker to have.
-        if let [block] = blocks {
-            *block = Block::from_le_slice(&blake3::keyed_hash(&self.0, &*input).as_bytes()[..BLOCK_BYTES]);
-            return;
-        }
-        let mut output = blake3::Hasher::new_keyed(&self.0).update(&*input).finalize_xof();
+        let mut input = Zeroizing::new(Vec::with_capacity(3 * BLOCK_BYTES));
         let mut bytes = Zeroizing::new([0; BLOCK_BYTES]);
-        for block in blocks {
-            output.fill(&mut *bytes);
-            *block = Block::from_le_slice(&*bytes);
+        for (item, blocks) in blocks.chunks_mut(width).enumerate() {
+            input.clear();
+            write(item, &mut input);
+            let mut output = blake3::Hasher::new_keyed(&self.0).update(&input).finalize_xof();
+            for block in blocks {
+                output.fill(&mut *bytes);
+                *block = Block::from_le_slice(&*bytes);
+            }
         }
     }
 }
@@ -110,10 +122,11 @@ mod tests {
     fn masks_are_bound_to_link_and_item() {
         let [one, other] = ["one", "other"].map(|domain| MaskHash::new(&Session::new(Transcript::new(domain))));
         let masks = |hash: &MaskHash, inner: u128, key: u128, value: u128| {
-            let (mut several, mut alone) = ([Block::ZERO; 3], [Block::ZERO]);
-            hash.blocks(Block(inner), (Block(key), Block(value)), &mut several);
-            hash.blocks(Block(inner), (Block(key), Block(value)), &mut alone);
-            assert!(several[0] == alone[0]);
+            let (inner, key, value) = ([Block(inner)], [Block(key)], [Block(value)]);
+            let (mut several, mut many) = ([Block::ZERO; 3], [Block::ZERO; 9]);
+            hash.blocks([&inner, &key, &value], several.len(), &mut several);
+            hash.blocks([&inner, &key, &value], many.len(), &mut many);
+            assert!(several == many[..3]);
             several.map(|block| block.0)
         };
         let all = [

@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use super::{EvaluateOprf, MaskHash, PROGRAMMED, Params, Planes, STORE_SEED};
+use super::{BATCH, EvaluateOprf, MaskHash, PROGRAMMED, Params, Planes, STORE_SEED};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -117,10 +117,11 @@ impl OpprfReceiver<'_> {
         let inner = Zeroizing::new(asked.okvs.decode(&asked.grouped, &c));
         drop(c);
         let hash = MaskHash::new(self.session);
-        let places = inner.par_iter().zip(asked.grouped.keys()).zip(&*asked.values).with_min_len(256);
+        let places = inner.par_chunks(BATCH).zip(asked.grouped.keys().par_chunks(BATCH));
+        let places = places.zip(asked.values.par_chunks(BATCH));
         let mut masks = Zeroizing::new(vec![Block::ZERO; inner.len() * params.width()]);
-        masks.par_chunks_mut(params.width()).zip(places).for_each(|(masks, ((inner, key), value))| {
-            hash.blocks(*inner, (*key, *value), masks);
+        masks.par_chunks_mut(BATCH * params.width()).zip(places).for_each(|(masks, ((inner, keys), values))| {
+            hash.blocks([inner, keys, values], params.width(), masks);
         });
         drop(inner);
         let own = asked.items().len();

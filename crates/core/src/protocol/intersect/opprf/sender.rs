@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use zeroize::Zeroizing;
 
 use super::receiver::unlucky;
-use super::{Function, MaskHash, PROGRAMMED, Params, Planes, ProgramOprf, STORE_SEED};
+use super::{BATCH, Function, MaskHash, PROGRAMMED, Params, Planes, ProgramOprf, STORE_SEED};
 use crate::channel::Channel;
 use crate::error::{Error, Result};
 use crate::item::Item;
@@ -18,9 +18,6 @@ use crate::protocol::intersect::tag_exchange::items::check_count;
 use crate::protocol::intersect::vole::function::{MASKED_BLOCKS, SEED_BYTES, group, runs, store_seed};
 use crate::protocol::intersect::vole::{MASKED, SEED, correlation};
 use crate::session::Session;
-
-/// Items that one step of hashing works on.
-const BATCH: usize = 256;
 
 /// The sender's end of one link.
 pub struct OpprfSender<'a> {
@@ -131,10 +128,7 @@ impl LinkFunction {
         let places = inner.par_chunks_mut(BATCH).zip(grouped.keys().par_chunks(BATCH)).zip(hashes.par_chunks(BATCH));
         masks.par_chunks_mut(BATCH * self.width).zip(places).for_each(|(masks, ((inner, keys), hashes))| {
             gf128::scale_add(hashes, *self.delta, inner);
-            let items = inner.iter().zip(keys.iter().zip(hashes));
-            for (masks, (inner, (key, value))) in masks.chunks_mut(self.width).zip(items) {
-                self.hash.blocks(*inner, (*key, *value), masks);
-            }
+            self.hash.blocks([inner, keys, hashes], self.width, masks);
         });
         (grouped, masks)
     }

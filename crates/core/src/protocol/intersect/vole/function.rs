@@ -20,6 +20,7 @@ use crate::channel::{Channel, MAX_PAYLOAD_BYTES};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::kernel::block::{self, BLOCK_BYTES};
+use crate::primitive::kernel::keyed_hash::KeyedHash;
 use crate::primitive::kernel::memory::Secrets;
 use crate::primitive::kernel::{Block, gf128};
 use crate::primitive::okvs::{EncodeError, Grouped, Okvs};
@@ -213,15 +214,7 @@ impl Evaluated {
     /// Tags of `length` bytes, at the items' places: the first bytes of [`Evaluated::strings`].
     pub(in crate::protocol) fn tags(&self, hash: &OutputHash, length: usize) -> Vec<u8> {
         let mut tags = vec![0; self.inner.len() * length];
-        let inputs = self.inner.par_chunks(BATCH).zip(self.grouped.keys().par_chunks(BATCH));
-        let inputs = inputs.zip(self.values.par_chunks(BATCH));
-        tags.par_chunks_mut(BATCH * length).zip(inputs).with_min_len(16).for_each(|(tags, ((inner, keys), values))| {
-            let mut input = Zeroizing::new([0; INPUT_BYTES]);
-            for (tag, parts) in tags.chunks_exact_mut(length).zip(inner.iter().zip(keys.iter().zip(values))) {
-                write_input(parts, &mut input);
-                tag.copy_from_slice(&blake3::keyed_hash(&hash.0, &*input).as_bytes()[..length]);
-            }
-        });
+        self.hash(hash, &mut tags, length, |tag, output| tag.copy_from_slice(&output[..length]));
         tags
     }
 
@@ -229,25 +222,34 @@ impl Evaluated {
     /// and the item. With the item in it, a guess of D is a guess for one item; a hash of the input alone, or a
     /// fixed-key cipher, would let one guess be tested against all of them, and cost log2 of their number in bits.
     pub(super) fn strings(&self, hash: &OutputHash) -> Outputs {
-        let string = |parts: (&Block, (&Block, &Block))| {
-            let mut input = Zeroizing::new([0; INPUT_BYTES]);
-            write_input(parts, &mut input);
-            let mut output = [0; OUTPUT_BYTES];
-            blake3::Hasher::new_keyed(&hash.0).update(&*input).finalize_xof().fill(&mut output);
-            output
-        };
-        let items = self.grouped.keys().par_iter().zip(&*self.values);
-        Zeroizing::new(self.inner.par_iter().zip(items).with_min_len(BATCH).map(string).collect())
+        let mut strings = Zeroizing::new(vec![[0; OUTPUT_BYTES]; self.inner.len()]);
+        self.hash(hash, &mut strings, 1, |string, output| string[0] = *output);
+        strings
+    }
+
+    /// Hashes all inputs, and has each output written to the `width` elements of `all` at its place.
+    fn hash<T: Send>(
+        &self,
+        hash: &OutputHash,
+        all: &mut [T],
+        width: usize,
+        write: impl Fn(&mut [T], &[u8; OUTPUT_BYTES]) + Sync,
+    ) {
+        let inputs = self.inner.par_chunks(BATCH).zip(self.grouped.keys().par_chunks(BATCH));
+        let inputs = inputs.zip(self.values.par_chunks(BATCH));
+        all.par_chunks_mut(BATCH * width).zip(inputs).with_min_len(16).for_each(|(all, ((inner, keys), values))| {
+            KeyedHash::new(&hash.0).each(
+                inner.len(),
+                |place, input| write_input([inner, keys, values].map(|blocks| &blocks[place]), input),
+                |place, output| write(&mut all[place * width..][..width], output),
+            );
+        });
     }
 }
 
-/// Bytes that the output hash takes: the input and the item.
-const INPUT_BYTES: usize = 3 * BLOCK_BYTES;
-
-fn write_input((inner, (key, value)): (&Block, (&Block, &Block)), input: &mut [u8; INPUT_BYTES]) {
-    for (bytes, block) in input.chunks_exact_mut(BLOCK_BYTES).zip([inner, key, value]) {
-        bytes.copy_from_slice(&block.to_bytes());
-    }
+/// Appends what the output hash takes: the input and the item.
+pub(in crate::protocol::intersect) fn write_input(parts: [&Block; 3], input: &mut Vec<u8>) {
+    parts.iter().for_each(|block| input.extend_from_slice(&block.to_bytes()));
 }
 
 /// Items sorted by the bins of a store: their first halves are its keys, their second halves are H(x).
