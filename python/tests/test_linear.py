@@ -225,6 +225,12 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "number without a range": (lambda: learn.Ridge().fit(simulated(**TABLES), "a.y", "b.z"), r"^which numbers may a.y have\? .*ranges="),
     "target of categories": (lambda: fitted(["b.z"], target="a.cat"), "^a.cat is the target, and has no range"),
     "one category": (lambda: fitted(["b.one"]), "^b.one has one category"),
+    "two of a name": (
+        lambda: learn.Ridge(ranges=RANGES | {"b.k=v": (0, 1), "a.y": (0, 1)}).fit(
+            simulated(a=pandas.DataFrame({"y": [1.0] * 50}), b=pandas.DataFrame({"k": ["u", "v"] * 25, "k=v": 1})), "a.y", ["b.k", "b.k=v"]
+        ),
+        "^b: two columns are called 'k=v'",
+    ),
     "own features": (lambda: fitted(["a.x"]), "^all features are a's"),
     "no features": (lambda: fitted([]), "^all features are a's"),
     "twice": (lambda: fitted(["b.z", "b.z"]), "^b.z is named twice"),

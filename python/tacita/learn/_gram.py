@@ -74,18 +74,21 @@ class Gram:
 
 def scaled(parties: Parties, columns: Sequence[Column]) -> dict[str, Any]:
     """Columns of one party whose table is here, on their scales, by name."""
-    made = {}
+    party = columns[0].party
+    ones = indicators(parties, party, list(dict.fromkeys(column.column for column in columns if column.category is not None)))[1]
+    made: dict[str, Any] = {}
     for column in columns:
-        party = column.party
         if column.category is None:
             values = numbers(parties.tables[party][column.column], f"{party}: {column.column}", "a regression")
         else:
-            values = indicators(parties, party, [column.column])[1][column.title].astype(float)
+            values = ones[column.title].astype(float)
         outside = (values < column.low) | (values > column.high)
         if outside.any():
             raise _input(
                 f"{party}: {column.column} has a number in row {outside.argmax() + 1} that is outside of its range, from {column.low} to {column.high}"
             )
+        if column.name in made:
+            raise _input(f"{party}: two columns are called {column.title!r}: give one of them another name")
         made[column.name] = (values - column.centre) / column.half
     return made
 
@@ -120,9 +123,12 @@ def gram(
         return None if matrix is None else of_both if parties.names[0] == learner else of_both.T
 
     def squares(party: str, pairs: Sequence[tuple[Column, Column]]) -> dict[str, Any]:
+        # Numbered, as a column may be called like a product.
         return {
-            f"{one.name} * {two.name}": _billionths(given[party][one.name] * given[party][two.name]) if party in given else None
-            for one, two in pairs
+            f"{place}: {one.name} * {two.name}": _billionths(given[party][one.name] * given[party][two.name])
+            if party in given
+            else None
+            for place, (one, two) in enumerate(pairs)
         }
 
     # A column of ones adds the other's columns up. Products of two columns meet nothing else: more than their sums would be opened.
