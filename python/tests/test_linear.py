@@ -196,7 +196,7 @@ def test_features_that_follow_from_each_other() -> None:
     ranges = {"a.y": (-8, 8), "a.x": (-4, 4), "a.c": (0, 5), "b.z": (-12, 12), "b.w": (-4, 4), "b.flat": (-4, 4)}
     parties = simulated(a=a, b=b)
     for features, why in (
-        (["b.w", "a.x", "b.z"], "^a: a.x, b.z: each follows from the others in the common rows"),
+        (["b.w", "a.x", "b.z"], "^a: a.x, b.z: each follows, or nearly, from the others in the common rows"),
         (["b.w", "a.c"], "^a: a.c: the same in nearly all common rows"),
         (["a.x", "b.flat"], "^a: b.flat: the same in nearly all common rows"),
     ):

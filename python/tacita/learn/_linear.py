@@ -209,7 +209,7 @@ class LinearRegression(Regressor):
             return f"{', '.join(narrow)}: the same in nearly all common rows, for a range so wide: leave it out, or narrow its range"
         weights = numpy.abs(numpy.linalg.eigh(matrix / numpy.outer(spread, spread))[1][:, 0])
         together = [_titled(column) for column, weight in zip(columns, weights) if weight > weights.max() / 100]
-        return f"{', '.join(together)}: each follows from the others in the common rows: leave one of them out, or use Ridge with a larger alpha"
+        return f"{', '.join(together)}: each follows, or nearly, from the others in the common rows: leave one out, narrow wide ranges, or use Ridge with more alpha"
 
     def predict(self, rows: pandas.DataFrame) -> Any:
         """The number of each row, whose features stand in columns that are called as the features are."""

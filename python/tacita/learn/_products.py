@@ -35,7 +35,7 @@ def products(
     if min_rows:
         keys["limits"] = {"min_rows": min_rows}
     blocks = [(ones, others) for ones in _blocks(names[first]) for others in _blocks(names[second])]
-    if len(blocks) > 1:
+    if len(blocks) > 1 and not more:
         parties.tell(f"{len(blocks)} runs follow, each of some columns here and there, of which this holds:")
     found = [
         _block(parties, what, keys, {first: ones, second: others}, columns, more=more or place > 0)
