@@ -9,10 +9,17 @@ import random
 import socket
 import subprocess
 import sysconfig
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import pytest
 
 import tacita
+from tacita import learn
+
+if TYPE_CHECKING:
+    import pandas
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -40,6 +47,21 @@ def free_address() -> str:
         with socket.socket() as free, contextlib.suppress(OSError):
             free.bind(("127.0.0.1", port))
             return f"127.0.0.1:{port}"
+
+
+def connected(
+    work: Callable[[learn.Parties], object], tables: dict[str, pandas.DataFrame], categories: object, path: object
+) -> dict[str, object]:
+    """What comes of the same work at both parties, each on its own as on a machine of its own."""
+    ids = {name: tacita.Identity.create(f"{path}/{name}", name) for name in tables}
+    parties = {name: {"identity": identity.fingerprint} for name, identity in ids.items()}
+    parties[next(iter(parties))]["address"] = free_address()
+
+    def one(name: str) -> object:
+        return work(learn.Parties.connected(name, tables[name], ids[name], parties, categories=categories, tell=None))  # type: ignore[arg-type]
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(tables, pool.map(one, tables)))
 
 
 @pytest.fixture

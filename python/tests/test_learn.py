@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy
 import pandas
 import pyarrow
 import pytest
-from conftest import ROOT, free_address
+from conftest import ROOT, connected
 from pandas.testing import assert_frame_equal
 from sklearn.base import clone, is_classifier
 from sklearn.naive_bayes import CategoricalNB
@@ -303,21 +302,6 @@ def test_what_is_told_may_be_refused() -> None:
         parties.align(["person"], alignment="rows")
     with pytest.raises(PermissionError, match="registry learns the sum"):
         learn.count(parties.align(["person"]), {"registry.work": "office", "bank.income": ">50K"})
-
-
-def connected(
-    work: Callable[[learn.Parties], object], tables: dict[str, pandas.DataFrame], categories: object, path: object
-) -> dict[str, object]:
-    """What comes of the same work at both parties, each on its own as on a machine of its own."""
-    ids = {name: tacita.Identity.create(f"{path}/{name}", name) for name in tables}
-    parties = {name: {"identity": identity.fingerprint} for name, identity in ids.items()}
-    parties[next(iter(parties))]["address"] = free_address()
-
-    def one(name: str) -> object:
-        return work(learn.Parties.connected(name, tables[name], ids[name], parties, categories=categories, tell=None))  # type: ignore[arg-type]
-
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(tables, pool.map(one, tables)))
 
 
 def test_two_parties_that_are_connected(tmp_path: object) -> None:

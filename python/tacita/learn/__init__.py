@@ -1,10 +1,10 @@
 """From join to model: statistics and models of two organisations' tables, of which neither is shown. Needs pandas and pyarrow.
 
 `Parties` are the two; `Parties.align` says by which columns their rows belong together, and hides which rows both have unless they are asked for.
-`contingency`, `count` and `correlation` are tables of what columns here and columns there have to do with each other; `CategoricalNB` and
+`contingency`, `count` and `correlation` are tables of what columns here and columns there have to do with each other; `LinearRegression`, `Ridge`, `CategoricalNB` and
 `KNeighborsClassifier` are models that are fitted and predict as scikit-learn's do, whose names they have. All of them stand on private intersections,
-cross tables and scalar products, and are exact: what comes out is what the joined table would give. Before each of them runs, it is said what each party
-will learn by it; docs/guides/learn.md has it all in one place.
+cross tables and scalar products, and are exact, or as exact as they say: what comes out is what the joined table would give. Before each of them runs, it is
+said what each party will learn by it; docs/guides/learn.md has it all in one place.
 
 >>> import pandas as pd
 >>> from tacita import learn
@@ -22,8 +22,9 @@ house       0    2
 """
 
 from ._bayes import CategoricalNB
+from ._linear import LinearRegression, Ridge
 from ._neighbours import KNeighborsClassifier
 from ._parties import Parties
 from ._statistics import contingency, correlation, count
 
-__all__ = ["CategoricalNB", "KNeighborsClassifier", "Parties", "contingency", "correlation", "count"]
+__all__ = ["CategoricalNB", "KNeighborsClassifier", "LinearRegression", "Parties", "Ridge", "contingency", "correlation", "count"]

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     import pandas
     from typing_extensions import Self
 
-__all__ = ["Classifier", "labels_of"]
+__all__ = ["Classifier", "Estimator", "Regressor", "labels_of"]
 
 
-class Classifier:
-    """A classifier as scikit-learn's: its parameters are those of ``__init__``, and ``sklearn.base.clone`` makes one of the same."""
+class Estimator:
+    """A model as scikit-learn's: its parameters are those of ``__init__``, and ``sklearn.base.clone`` makes one of the same."""
 
-    _estimator_type = "classifier"
+    _mixin: str
+    """The class of scikit-learn that says what kind of model it is."""
 
     @classmethod
     def _names(cls) -> list[str]:
@@ -41,7 +42,24 @@ class Classifier:
     def _check_params(self) -> None:
         raise NotImplementedError
 
-    def predict(self, rows: Any) -> Any:
+    def __sklearn_tags__(self) -> Any:
+        from sklearn import base
+
+        return type("_Estimator", (getattr(base, self._mixin), base.BaseEstimator), {})().__sklearn_tags__()
+
+    def __repr__(self) -> str:
+        usual = inspect.signature(type(self).__init__).parameters
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != usual[name].default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+class Classifier(Estimator):
+    """A model that predicts labels."""
+
+    _estimator_type = "classifier"
+    _mixin = "ClassifierMixin"
+
+    def predict(self, rows: Any, /) -> Any:
         """The label of each row."""
         raise NotImplementedError
 
@@ -60,8 +78,7 @@ class Classifier:
         predicted = self.predict(rows)
         if predicted is None or labels is None:
             return None
-        if len(labels) != len(predicted):
-            raise _input(f"y: there are {len(labels)} labels, and {len(predicted)} rows")
+        _check_as_many(labels, predicted, "labels")
         right = numpy.array([one == other for one, other in zip(predicted.tolist(), labels)], dtype=float)
         return float(right.mean())
 
@@ -74,15 +91,32 @@ class Classifier:
             raise _input(f"y: {self._learner(rows)} gets the predictions, and {column} is a column of {party}")
         return rows.tables[party][name].tolist() if rows.here(party) else None
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.base import BaseEstimator, ClassifierMixin
 
-        return type("_Classifier", (ClassifierMixin, BaseEstimator), {})().__sklearn_tags__()
+class Regressor(Estimator):
+    """A model that predicts numbers."""
 
-    def __repr__(self) -> str:
-        usual = inspect.signature(type(self).__init__).parameters
-        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != usual[name].default]
-        return f"{type(self).__name__}({', '.join(changed)})"
+    _estimator_type = "regressor"
+    _mixin = "RegressorMixin"
+
+    def predict(self, rows: Any) -> Any:
+        """The number of each row."""
+        raise NotImplementedError
+
+    def score(self, rows: pandas.DataFrame, y: Sequence[float]) -> float:
+        """R², as scikit-learn's: 1 if each number of `y` is predicted as it is, 0 if a prediction is no better than their mean."""
+        import numpy
+
+        if isinstance(y, str):
+            raise _input("y: give the numbers of the rows")
+        numbers, predicted = numpy.asarray(y, dtype=float).ravel(), self.predict(rows)
+        _check_as_many(numbers, predicted, "numbers")
+        missed, spread = numpy.square(numbers - predicted).sum(), numpy.square(numbers - numbers.mean()).sum()
+        return float(1 - missed / spread) if spread else float(missed == 0)
+
+
+def _check_as_many(known: Any, predicted: Any, what: str) -> None:
+    if len(known) != len(predicted):
+        raise _input(f"y: there are {len(known)} {what}, and {len(predicted)} rows")
 
 
 def labels_of(values: Sequence[object]) -> Any:

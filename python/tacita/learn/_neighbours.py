@@ -97,7 +97,7 @@ class KNeighborsClassifier(Classifier):
     def _labels(self, parties: Parties) -> Any:
         """The labels of the party that has them, which can be told apart and sorted."""
         owner, target = parties.column(self.target)
-        labels = parties.tables[owner][target]
+        labels: Any = parties.tables[owner][target]
         if labels.isna().any():
             raise _input(f"{owner}: {target} has empty cells: leave their rows out")
         sorted_values(owner, target, labels)

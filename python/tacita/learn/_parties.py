@@ -273,7 +273,7 @@ class Parties:
         return results
 
 
-def sorted_values(party: str, column: str, cells: pandas.Series) -> list[object]:
+def sorted_values(party: str, column: str, cells: Any) -> list[object]:
     """The values of a column."""
     try:
         return sorted(cells.dropna().unique().tolist())

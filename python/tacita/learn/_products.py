@@ -1,17 +1,17 @@
-"""Scalar products of columns here with columns there, and columns of zeros and ones for categories."""
+"""Scalar products of columns here with columns there, columns of numbers, and columns of zeros and ones for categories."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Optional
+from typing import Any, Optional
 
 from ..errors import _input
 from ._parties import Parties
 
-if TYPE_CHECKING:
-    import pandas
+__all__ = ["DIGITS", "indicators", "numbers", "products"]
 
-__all__ = ["indicators", "products"]
+DIGITS = 9
+"""After the point, of numbers between -1 and 1 that are multiplied: with a sign, they fill the 32 bits that a job takes."""
 
 
 def products(
@@ -23,17 +23,22 @@ def products(
     *,
     bits: int = 1,
     signed: bool = False,
+    min_rows: int = 0,
+    more: bool = False,
 ) -> Optional[list[list[int]]]:
     """Every column of the first with every column of the second, as whole numbers: `names` are those of both parties, `columns` those of the parties that are
-    here. Both learn them if `reveal_to` is absent; nothing comes where nobody here learns them. More columns than a job takes are products of several jobs."""
+    here. Both learn them if `reveal_to` is absent; nothing comes where nobody here learns them. More columns than a job takes are products of several jobs.
+    Tables of fewer rows than `min_rows` are refused. What is learned is not said again if it is `more` of the job before."""
     first, second = parties.names
     learners = parties.names if reveal_to is None else [reveal_to] if isinstance(reveal_to, str) else list(reveal_to)
-    keys = {"job": "dot", "reveal": "value", "reveal_to": learners, "bits": bits, "signed": signed}
+    keys: dict[str, Any] = {"job": "dot", "reveal": "value", "reveal_to": learners, "bits": bits, "signed": signed}
+    if min_rows:
+        keys["limits"] = {"min_rows": min_rows}
     blocks = [(ones, others) for ones in _blocks(names[first]) for others in _blocks(names[second])]
-    if len(blocks) > 1:
+    if len(blocks) > 1 and not more:
         parties.tell(f"{len(blocks)} runs follow, each of some columns here and there, of which this holds:")
     found = [
-        _block(parties, what, keys, {first: ones, second: others}, columns, more=place > 0)
+        _block(parties, what, keys, {first: ones, second: others}, columns, more=more or place > 0)
         for place, (ones, others) in enumerate(blocks)
     ]
     wide = len(_blocks(names[second]))
@@ -90,9 +95,9 @@ def indicators(parties: Parties, party: str, columns: Sequence[str]) -> tuple[li
     return names, made
 
 
-def _values(parties: Parties, party: str, column: str) -> pandas.Series:
+def _values(parties: Parties, party: str, column: str) -> Any:
     """A column, all of whose values are categories."""
-    values = parties.tables[party][column]
+    values: Any = parties.tables[party][column]
     if values.isna().any():
         raise _input(
             f"{party}: {column} has {int(values.isna().sum())} empty cells: give those a category of their own, or leave their rows out"
@@ -103,4 +108,20 @@ def _values(parties: Parties, party: str, column: str) -> pandas.Series:
         raise _input(
             f"{party}: {column} has a value in row {strange.argmax() + 1} that is none of its {len(known)} categories"
         )
+    return values
+
+
+def numbers(cells: Any, name: str, what: str, when: str = " before the parties are aligned") -> Any:
+    """A column of numbers, as floating-point ones, of which none is missing or infinite. `what` is of numbers, as an error says."""
+    import numpy
+    from pandas.api import types
+
+    if cells.isna().any():
+        raise _input(f"{name} has empty cells: leave their rows out{when}")
+    plain = types.is_numeric_dtype(cells) and not types.is_complex_dtype(cells)
+    if not plain and types.infer_dtype(cells) not in ("boolean", "integer", "floating", "mixed-integer-float", "decimal"):
+        raise _input(f"{name} is of type {cells.dtype}: {what} is of numbers")
+    values = cells.to_numpy(dtype=float)
+    if not numpy.isfinite(values).all():
+        raise _input(f"{name} has infinite numbers: leave their rows out{when}")
     return values

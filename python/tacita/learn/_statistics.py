@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from .._arguments import whole
 from ..errors import _input
 from ._parties import Parties
-from ._products import indicators, products
+from ._products import DIGITS, indicators, numbers, products
 
 if TYPE_CHECKING:
     import pandas
 
 __all__ = ["contingency", "correlation", "count"]
-
-DIGITS = 9
-"""Of a standardised column after the point."""
 
 
 def contingency(
@@ -203,15 +200,7 @@ def _standardised(parties: Parties, party: str, column: str) -> Any:
     """A column less its mean, such that its squares add up to one, in whole billionths."""
     import numpy
 
-    cells = parties.tables[party][column]
-    if cells.isna().any():
-        raise _input(f"{party}: {column} has empty cells: leave their rows out before the parties are aligned")
-    try:
-        values = cells.to_numpy(dtype=float)
-    except (TypeError, ValueError):
-        raise _input(f"{party}: {column} is of type {cells.dtype}: a correlation is of numbers") from None
-    if not numpy.isfinite(values).all():
-        raise _input(f"{party}: {column} has infinite numbers: leave their rows out before the parties are aligned")
+    values = numbers(parties.tables[party][column], f"{party}: {column}", "a correlation")
     # Of equal numbers, the mean may differ from them by rounding.
     if not len(values) or values.min() == values.max():
         raise _input(f"{party}: {column} is the same in all rows: it has no correlation with anything")
