@@ -34,7 +34,7 @@ impl JobSpec {
     fn check_helper(&self) -> Result<()> {
         let Some(helper) = &self.helper else { return Ok(()) };
         if self.topology() != Topology::Helper {
-            let through_one = self.job.helped().map_or("", |helped| helped.protocol().name());
+            let through_one = self.job.capabilities().helped.map_or("", |helped| helped.protocol().name());
             return bad(format!(
                 "[helper] is for protocol = \"{through_one}\", and this is \"{:?}\": leave one of the two out",
                 self.protocol

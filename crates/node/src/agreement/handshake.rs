@@ -199,7 +199,8 @@ pub fn settle(
     let Some(chosen) = chosen else {
         return Err(channel.violation("it chose a protocol that the terms do not allow"));
     };
-    if [own, &theirs].into_iter().any(|sizes| sizes.epoch.is_some()) && !job.job.uses_prepared(&chosen) {
+    let serves = || job.job.capabilities().prepared.is_some_and(|prepared| prepared.serves(&chosen));
+    if [own, &theirs].into_iter().any(|sizes| sizes.epoch.is_some()) && !serves() {
         return Err(channel.violation("it chose a protocol that cannot use the part that was prepared"));
     }
     if !first {

@@ -5,21 +5,16 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Deref;
-use std::path::Path;
 
 use serde_json::Value;
-use tacita_core::channel::Channel;
 use tacita_core::primitive::noise::PrivacyLoss;
 use tacita_core::{Error, Result};
-use zeroize::Zeroizing;
 
 use super::cost::{Calibration, Cost};
 use super::{
-    Answer, Choice, Chosen, Disclosure, Gathered, ItemKind, JobSpec, KnownSizes, Levels, Network, PartyInput,
-    PoolPlace, Protocol, Reveal, RunResult, Sizes, Source, Topology,
+    Capabilities, Choice, Chosen, Disclosure, ItemKind, JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol,
+    Reveal, Sizes, Source, Topology,
 };
-use crate::table::Table;
-use crate::transport::depot::Expected;
 
 /// Abilities that not every job has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +89,7 @@ pub enum CommonKey {
 }
 
 /// A job that is not run between its parties: others serve, for as many as come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Served {
     /// Names of the serving roles; no party has one of these names.
     pub roles: &'static [&'static str],
@@ -102,26 +97,8 @@ pub struct Served {
     pub audience: &'static [&'static str],
     /// Commands available for the job, for messages.
     pub commands: &'static str,
-}
-
-impl JobSpec {
-    /// Returns the methods for running the job distributed over many machines. Errors ([`Error::Input`]): it is not.
-    pub fn distributed(&self) -> Result<&dyn Distributed> {
-        let missing = || Error::Input(format!("job \"{}\" runs on one machine of each party", self.job.name()));
-        self.job.distributed().ok_or_else(missing)
-    }
-
-    /// Returns the methods for adding up the shares of its buckets. Errors ([`Error::Input`]): they are not.
-    pub fn sums(&self) -> Result<&dyn BucketSums> {
-        let missing = || Error::Input(format!("job \"{}\" leaves no shares that add up", self.job.name()));
-        self.distributed()?.sums().ok_or_else(missing)
-    }
-
-    /// Returns the methods for counting repeatedly in its buckets. Errors ([`Error::Input`]): they are not.
-    pub fn repeated_counts(&self) -> Result<&dyn RepeatedCounts> {
-        let missing = || Error::Input(format!("job \"{}\" counts once", self.job.name()));
-        self.distributed()?.counts().ok_or_else(missing)
-    }
+    /// Privacy loss of what is protected, a report or a participant, in one round, where there is noise.
+    pub round_loss: fn(&JobSpec) -> Result<Option<PrivacyLoss>>,
 }
 
 /// Question that `tacita init` asks the author of a job file about one of its keys.
@@ -160,11 +137,21 @@ pub struct JobInfo {
     /// Questions for the author of a job file about the job's own keys, and about the match keys.
     pub questions: &'static [InitQuestion],
     /// Default of `reveal` for job files that leave it out.
-    pub usual_reveal: Reveal,
+    pub usual_reveal: &'static Reveal,
     /// The fewest keys that a party may bring where the file does not say; 0 means any number.
     pub usual_min_rows: u64,
     /// Kinds of result that can be revealed: see [`Reveal::kind`].
     pub reveals: &'static [&'static str],
+    /// Keys of the job file that only some jobs have, besides the job's own.
+    pub keys: &'static [CommonKey],
+    /// A key that the job has not, and what to use in its place.
+    pub instead: Option<(CommonKey, &'static str)>,
+    /// Items that the job counts, unless it aligns its rows by ids.
+    pub items: ItemKind,
+    /// Whether only the parties that learn pad what they bring to `limits.pad_to`; else all do.
+    pub only_learners_pad: bool,
+    /// Whether numbers get their noise in this job. If not, they have had it before.
+    pub makes_noise: bool,
     /// The keys that name the columns of a party, for messages.
     pub columns_from: &'static str,
     /// Side outputs: for each, the part added to its file name, and its noun in messages.
@@ -173,6 +160,27 @@ pub struct JobInfo {
     pub most_parties: usize,
     /// Serving roles, in a job that is not run between its parties.
     pub served: Option<Served>,
+}
+
+impl JobInfo {
+    /// Properties of most jobs, without those that every job states.
+    pub const USUAL: JobInfo = JobInfo {
+        name: "",
+        about: "",
+        questions: &[],
+        usual_reveal: &Reveal::Rows,
+        usual_min_rows: 0,
+        reveals: &[],
+        keys: &[],
+        instead: None,
+        items: ItemKind::Keys,
+        only_learners_pad: false,
+        makes_noise: true,
+        columns_from: "key.columns or gives",
+        beside: &[],
+        most_parties: 2,
+        served: None,
+    };
 }
 
 impl dyn Job + '_ {
@@ -184,6 +192,27 @@ impl dyn Job + '_ {
     /// Serving roles, in a job that is not run between its parties.
     pub fn served(&self) -> Option<Served> {
         self.info().served
+    }
+
+    /// Returns whether the job has this key, which only some jobs have, besides its own keys.
+    pub fn has(&self, key: CommonKey) -> bool {
+        self.info().keys.contains(&key)
+    }
+
+    /// Returns the kind of the items that the job counts.
+    pub fn item_kind(&self) -> ItemKind {
+        let ids = self.capabilities().aligned.and_then(|aligned| aligned.row_id());
+        ids.map_or(self.info().items, |_| ItemKind::Keys)
+    }
+
+    /// Whether this party pads what it brings to `limits.pad_to`.
+    pub fn pads(&self, spec: &JobSpec, party: &str) -> bool {
+        !self.info().only_learners_pad || spec.learns(party)
+    }
+
+    /// The intersection of ids by which it aligns rows before: how they are read, whether their rows are shown or not.
+    pub fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.capabilities().aligned?.alignment(spec)
     }
 }
 
@@ -204,15 +233,6 @@ pub trait Job: Any + Debug + Send + Sync {
     fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
         None
     }
-
-    /// Returns the kind of the items that the job counts.
-    fn item_kind(&self, spec: &JobSpec) -> ItemKind;
-
-    /// Returns whether the job has this key, which only some jobs have, besides its own keys.
-    fn has(&self, key: CommonKey) -> bool;
-
-    /// Files that it names are beside the job file, in this directory, wherever a command is run.
-    fn is_in(&mut self, _directory: &Path) {}
 
     /// Returns points to consider before the job is run.
     fn warnings(&self, _spec: &JobSpec) -> Vec<String> {
@@ -235,30 +255,9 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Returns the job's own keys for the terms, with defaults filled in.
     fn terms(&self, spec: &JobSpec) -> Vec<(&'static str, Value)>;
 
-    /// Whether this party pads what it brings to `limits.pad_to`.
-    fn pads(&self, _spec: &JobSpec, _party: &str) -> bool {
-        true
-    }
-
     /// Whether those who do not learn hear something that follows from what is learned.
     fn tells_all(&self, _spec: &JobSpec) -> bool {
         false
-    }
-
-    /// Whether numbers get their noise in this job. If not, they have had it before.
-    fn makes_noise(&self) -> bool {
-        true
-    }
-
-    /// Returns the privacy loss of what is protected, a report or a participant, in one round; nothing in a job whose
-    /// parties add the noise.
-    fn round_loss(&self, _spec: &JobSpec) -> Result<Option<PrivacyLoss>> {
-        Ok(None)
-    }
-
-    /// Returns what to use in the place of a key that the job has not, if there is a way to the same end.
-    fn instead_of(&self, _key: CommonKey) -> Option<&'static str> {
-        None
     }
 
     /// Whether columns that a party gives reach whoever learns, row by row.
@@ -268,11 +267,6 @@ pub trait Job: Any + Debug + Send + Sync {
 
     /// Returns the leak that defeats the job's purpose, if there is one. Such a job exists for comparisons only.
     fn leak(&self, _spec: &JobSpec) -> Option<String> {
-        None
-    }
-
-    /// The intersection of ids by which it aligns rows before: how they are read, whether their rows are shown or not.
-    fn alignment(&self, _spec: &JobSpec) -> Option<JobSpec> {
         None
     }
 
@@ -294,11 +288,6 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Whether the terms allow the peer's choice: protocols that reveal what they say, with the security asked for.
     fn allows(&self, spec: &JobSpec, chosen: &Chosen) -> bool;
 
-    /// Whether what was chosen can use a part that was prepared.
-    fn uses_prepared(&self, _chosen: &Chosen) -> bool {
-        false
-    }
-
     /// Memory that a party needs for sizes as these, in bytes: its table aside, an estimate from above.
     ///
     /// Errors: so many rows are too many for the protocol, or for the memory that is to be used on disk.
@@ -313,11 +302,6 @@ pub trait Job: Any + Debug + Send + Sync {
         machine: &Calibration,
     ) -> Result<Cost>;
 
-    /// Returns the methods for running through a helper, in a job that can.
-    fn helped(&self) -> Option<&dyn Helped> {
-        None
-    }
-
     /// Returns plain sentences on what `party` learns, given what is known.
     fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String>;
 
@@ -329,99 +313,10 @@ pub trait Job: Any + Debug + Send + Sync {
     /// Reads a party's data. `pool` is where encryptions are taken from that were made in advance, in a job that can.
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn PartyInput>>;
 
-    /// Returns the methods for running on many machines of each party, in a job that can be distributed.
-    fn distributed(&self) -> Option<&dyn Distributed> {
-        None
+    /// Returns what the job can do that not every job can.
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities::default()
     }
-
-    /// Returns the methods for resuming an interrupted run, in a job that keeps some state on disk.
-    fn resumable(&self) -> Option<&dyn Resumable> {
-        None
-    }
-}
-
-/// A job that can be done on many machines of each party, bucket by bucket.
-pub trait Distributed {
-    /// The job that is done in each bucket; the error says why there is none.
-    fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec>;
-
-    /// Returns the facts in one part of `me`'s table on how the other parts are read.
-    ///
-    /// Errors: the part cannot be used.
-    fn facts(&self, _spec: &JobSpec, _me: &str, _table: &Table) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// Joins the facts of all parts. Errors: they do not go together.
-    fn join_facts(&self, _spec: &JobSpec, _me: &str, _facts: Vec<Value>) -> Result<Value> {
-        Ok(Value::Null)
-    }
-
-    /// Returns the methods for turning shares of buckets into shares of the whole, in a job whose buckets leave shares.
-    fn sums(&self) -> Option<&dyn BucketSums> {
-        None
-    }
-
-    /// Returns the methods for counting repeatedly in buckets, in a job that does so.
-    fn counts(&self) -> Option<&dyn RepeatedCounts> {
-        None
-    }
-}
-
-/// A job whose buckets leave shares that add up.
-pub trait BucketSums {
-    /// Puts together the shares that buckets have left, as the text of their files, with the peer's driver. `opens`
-    /// hears what stands for the shares before they are opened; if it fails, they are not.
-    fn add_up(
-        &self,
-        spec: &JobSpec,
-        me: &str,
-        shares: &[Zeroizing<String>],
-        channel: &mut Channel,
-        opens: &mut dyn FnMut(&str) -> Result<()>,
-    ) -> Result<Answer>;
-}
-
-/// A job whose buckets are counted in again and again.
-pub trait RepeatedCounts {
-    /// The items of a bucket's rows, where rows go by their position.
-    fn partition(&self, spec: &JobSpec, me: &str, source: &Source) -> Result<Answer>;
-
-    /// Begins to count candidates, level by level.
-    fn levels(&self, spec: &JobSpec, me: &str, gathered: Gathered, channel: &mut Channel) -> Result<Box<dyn Levels>>;
-}
-
-/// A job of which a run that was cut off can be gone on with.
-pub trait Resumable {
-    /// Whether a directory holds a run that was cut off.
-    fn holds_run(&self, directory: &Path) -> bool;
-
-    /// A run that was cut off when so much was done that all that is left is to write the result.
-    fn left(
-        &self,
-        spec: &JobSpec,
-        me: &str,
-        source: &Source,
-        done: ResumePoint,
-    ) -> Result<Option<(Box<dyn PartyInput>, RunResult)>>;
-}
-
-/// A job that its parties can run through a helper.
-pub trait Helped {
-    /// The protocol for it, for messages.
-    fn protocol(&self) -> Protocol;
-
-    /// Returns what the party at this place of the job file leaves at the helper, and what it collects there.
-    fn expected(&self, spec: &JobSpec, place: usize) -> Result<Expected>;
-}
-
-/// Progress of a run that was interrupted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResumePoint {
-    /// Both parties have everything that they need from each other.
-    Ended,
-    /// A party that learns, this one, has everything that it needs from the other.
-    Complete,
 }
 
 /// A job together with its own keys.

@@ -2,6 +2,7 @@
 //! and [`PartyInput`] are the required interfaces; the modules of [`jobs`](crate::jobs) implement them.
 
 mod align;
+mod capabilities;
 pub(crate) mod check;
 mod chosen;
 pub mod cost;
@@ -36,6 +37,9 @@ pub(crate) mod words;
 pub(crate) mod written;
 
 pub use align::AlignWay;
+pub use capabilities::{
+    Aligned, BucketSums, Capabilities, Distributed, Helped, Prepared, RepeatedCounts, Resumable, ResumePoint,
+};
 pub use check::check_name;
 pub use chosen::{Choice, Chosen, FAR_BANDWIDTH, NEAR_BANDWIDTH, Network};
 pub use disclosure::Disclosure;
@@ -43,10 +47,7 @@ pub use distributed::{Bucket, BucketCounts, BucketProposal, MAX_SPREAD_ROWS, Poo
 pub use found::{Answer, Deferred, ResultPage, RunResult};
 pub use item_kind::ItemKind;
 pub use items::{Basket, ItemsFrom, Wildcard};
-pub use job::{
-    Ability, Answering, BucketSums, CommonKey, Distributed, Helped, InitQuestion, Job, JobInfo, JobWith,
-    RepeatedCounts, Resumable, ResumePoint, Served,
-};
+pub use job::{Ability, Answering, CommonKey, InitQuestion, Job, JobInfo, JobWith, Served};
 pub use key::{Alternative, KeyVerdict, MAX_ALTERNATIVES, MatchKey, Profiles, all_columns};
 pub use known::KnownSizes;
 pub use levels::{Gathered, Levels};

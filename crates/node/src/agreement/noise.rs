@@ -111,7 +111,7 @@ impl JobSpec {
     /// or something that follows from them. Of shares, anybody may: who does is agreed on later.
     pub fn adds_noise(&self, party: &str) -> bool {
         let told = |name: &&str| self.learns(name) || self.job.tells_all(self) || self.reveal == Reveal::Shares;
-        let adds = self.noise.is_some() && self.job.makes_noise();
+        let adds = self.noise.is_some() && self.job.info().makes_noise;
         adds && self.parties.names().iter().filter(|name| **name != party).any(told)
     }
 
@@ -122,8 +122,8 @@ impl JobSpec {
     /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
     pub fn privacy_loss(&self, party: &str) -> Result<Option<PrivacyLoss>> {
         let Some(noise) = &self.noise else { return Ok(None) };
-        if let Some(loss) = self.job.round_loss(self)? {
-            return Ok(Some(loss));
+        if let Some(served) = self.job.served() {
+            return (served.round_loss)(self);
         }
         let privacy = noise.privacy()?;
         let numbers = if self.adds_noise(party) { privacy.into() } else { PrivacyLoss::default() };
@@ -135,9 +135,9 @@ impl JobSpec {
     ///
     /// Errors ([`tacita_core::Error::Input`]): epsilon or delta is out of bounds.
     pub fn full_loss(&self) -> Result<Option<PrivacyLoss>> {
-        let Some(noise) = self.noise.as_ref().filter(|_| self.job.makes_noise()) else { return Ok(None) };
-        if let Some(loss) = self.job.round_loss(self)? {
-            return Ok(Some(loss));
+        let Some(noise) = self.noise.as_ref().filter(|_| self.job.info().makes_noise) else { return Ok(None) };
+        if let Some(served) = self.job.served() {
+            return (served.round_loss)(self);
         }
         Ok(Some(PrivacyLoss::from(noise.privacy()?).and(self.blur_loss())))
     }

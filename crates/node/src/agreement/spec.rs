@@ -257,12 +257,12 @@ impl JobSpec {
 
     /// Returns the noun for the items that the job counts, for messages.
     pub fn item_noun(&self) -> &'static str {
-        self.job.item_kind(self).noun()
+        self.job.item_kind().noun()
     }
 
     /// Whether the parties' rows are matched by key, so that each may bring any number of them; else all bring as many.
     pub fn matches_keys(&self) -> bool {
-        self.job.item_kind(self) == ItemKind::Keys
+        self.job.item_kind() == ItemKind::Keys
     }
 
     /// Returns the singular of [`JobSpec::item_noun`].

@@ -70,8 +70,9 @@ impl JobSpec {
         ];
         match present.into_iter().find(|(_, present, key)| *present && !self.job.has(*key)) {
             Some((name, _, key)) => {
-                Err(match (foreign(name, &jobs::having(key), self.job.name()), self.job.instead_of(key)) {
-                    (Error::Input(text), Some(instead)) => Error::Input(format!("{text}. {instead}")),
+                let instead = self.job.info().instead.filter(|(lacked, _)| *lacked == key);
+                Err(match (foreign(name, &jobs::having(key), self.job.name()), instead) {
+                    (Error::Input(text), Some((_, instead))) => Error::Input(format!("{text}. {instead}")),
                     (error, _) => error,
                 })
             }

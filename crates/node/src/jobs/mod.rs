@@ -20,6 +20,7 @@ pub mod union;
 
 pub use rules::reads_lines;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -37,6 +38,9 @@ pub trait ParseJob: Job + Default + DeserializeOwned + 'static {
 
     /// Takes numbers digit for digit from the text of the file, in place of what its parser has made of them.
     fn take_exact(&mut self, _text: &str, _is_json: bool) {}
+
+    /// Files that it names are beside the job file, in this directory, wherever a command is run.
+    fn is_in(&mut self, _directory: &Path) {}
 }
 
 /// A row of the table of jobs.

@@ -70,6 +70,8 @@ pub(super) type Read = fn(&Text<'_>) -> Result<Arc<dyn Job>>;
 pub(super) struct Text<'a> {
     text: &'a str,
     is_json: bool,
+    /// Directory of the file.
+    directory: &'a Path,
 }
 
 impl Text<'_> {
@@ -93,25 +95,26 @@ impl JobSpec {
         }
         let text = read_text(path).map_err(bad)?;
         let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-        let mut job = JobSpec::parse(&text, is_json).map_err(|error| match error {
+        // Beside the job file, wherever the command is run.
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let mut job = JobSpec::parse_in(&text, is_json, directory).map_err(|error| match error {
             Error::Input(text) => Error::Input(format!("{shown}: {text}")),
             other => other,
         })?;
-        // Beside the job file, wherever the command is run.
-        let directory = path.parent().unwrap_or(Path::new(""));
         if let Some(Admitted { allow }) = &mut job.clients {
             *allow = directory.join(&*allow);
-        }
-        if let Some(own) = Arc::get_mut(&mut job.job) {
-            own.is_in(directory);
         }
         Ok(job)
     }
 
     /// Reads a job from text, JSON or TOML.
     pub fn parse(text: &str, is_json: bool) -> Result<JobSpec> {
+        JobSpec::parse_in(text, is_json, Path::new(""))
+    }
+
+    fn parse_in(text: &str, is_json: bool, directory: &Path) -> Result<JobSpec> {
         // A JSON job in a file of another name is still one.
-        let text = Text { text, is_json: is_json || text.trim_start().starts_with('{') };
+        let text = Text { text, is_json: is_json || text.trim_start().starts_with('{'), directory };
         let kind = kind_of(&text)?;
         let keys: Keys = text.read()?;
         keys.check(kind)?;
@@ -241,6 +244,7 @@ impl<'de> Deserialize<'de> for Keys {
 pub(super) fn own<J: ParseJob>(text: &Text<'_>) -> Result<Arc<dyn Job>> {
     let mut own: J = text.read()?;
     own.take_exact(text.text, text.is_json);
+    own.is_in(text.directory);
     Ok(Arc::new(own))
 }
 

@@ -21,7 +21,7 @@ impl PartyRun {
         let me = self.job.parties.position(&self.me).unwrap_or_default();
         tracing::info!("going to {} at {}", place.helper.name, place.address);
         let times = [self.timeout, self.patience];
-        let helped = self.job.job.helped();
+        let helped = self.job.job.capabilities().helped;
         let helped = helped.ok_or_else(|| Error::Internal("a helper, and a job that has none".into()))?;
         let (identity, ways) = (self.identity.clone(), (self.meeting.shape, helped.expected(&self.job, me)?));
         let client = DepotClient::new(place, me, identity, terms(&self.job), times, ways, self.cancel.clone())?;

@@ -142,7 +142,7 @@ impl PartyRun {
 
     /// A run that was cut off, if so much of it is done.
     fn left(&self, done: ResumePoint) -> Result<Option<(Box<dyn PartyInput>, RunResult)>> {
-        let resumable = self.job.job.resumable();
+        let resumable = self.job.job.capabilities().resumable;
         resumable.map_or(Ok(None), |resumable| resumable.left(&self.job, &self.me, &self.source, done))
     }
 

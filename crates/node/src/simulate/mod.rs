@@ -160,7 +160,8 @@ pub fn simulate(
     check_inputs(&job, &simulation.inputs)?;
     if let Some(directory) = &simulation.settings.work {
         job.job.can(&job, Ability::Disk)?;
-        let holds_run = |at: &PathBuf| job.job.resumable().is_some_and(|resumable| resumable.holds_run(at));
+        let holds_run =
+            |at: &PathBuf| job.job.capabilities().resumable.is_some_and(|resumable| resumable.holds_run(at));
         if let Some(held) = job.parties.names().into_iter().map(|name| directory.join(name)).find(holds_run) {
             return Err(Error::Input(format!(
                 "{}: left by an interrupted run, which a simulation cannot resume: remove it",

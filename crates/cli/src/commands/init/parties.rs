@@ -94,7 +94,7 @@ impl Init {
                 format!("Fingerprint of the {word} (`tacita identity show` there); empty to fill it in later");
             let identity = asker.ask(("--identity", &question), identities.get(word).cloned(), Some(""), pin)?;
             write_between(word, &address, &identity, draft);
-            if let (Way::Helper, Some(helped)) = (way, job.helped()) {
+            if let (Way::Helper, Some(helped)) = (way, job.capabilities().helped) {
                 draft.set(key("protocol"), helped.protocol().name(), "the helper does the work");
             }
         }

@@ -102,7 +102,7 @@ impl AggregateJob<'_> {
         if round.max_reports.is_some_and(|most| most == 0 || most > MAX_REPORTS) {
             return bad(format!("round.max_reports: use 1 to {MAX_REPORTS}"));
         }
-        if self.revealed().values && !round.values.has_values() && self.reveal != self.job.info().usual_reveal {
+        if self.revealed().values && !round.values.has_values() && self.reveal != *self.job.info().usual_reveal {
             return bad("reveal: reports carry no value (round.values is absent): use \"keys\" or \"keys+histogram\"");
         }
         if round.tighten && round.reveal_when.thresholds().is_empty() {

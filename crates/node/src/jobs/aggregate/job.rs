@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tacita_core::Result;
-use tacita_core::primitive::noise::PrivacyLoss;
 
 use super::spec::{Aggregate, AggregateJob, DH, NAOR_REINGOLD, PARTICIPANTS, ROLES};
 use super::{cost, learned};
@@ -23,6 +22,7 @@ const SERVED: Served = Served {
     audience: &[PARTICIPANTS, "database"],
     commands: "`tacita proxy`, `tacita oracle` and `tacita database` serve it, participants use `tacita submit` and `tacita results`, and \
                `tacita simulate` tries all of them here",
+    round_loss: |spec| Aggregate::of(spec)?.round_loss(),
 };
 
 /// Questions that `tacita init` asks.
@@ -76,18 +76,24 @@ static INFO: JobInfo = JobInfo {
     name: "aggregate",
     about: "which keys do enough of many participants report?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Keys { values: true, histogram: false },
-    usual_min_rows: 0,
+    usual_reveal: &Reveal::Keys { values: true, histogram: false },
     reveals: &["keys", "keys+values", "keys+histogram", "keys+values+histogram"],
+    keys: &[CommonKey::Key, CommonKey::Noise, CommonKey::NoiseUnit],
+    items: ItemKind::Reports,
     columns_from: "key.columns or round.value",
-    beside: &[],
-    most_parties: 2,
     served: Some(SERVED),
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Aggregate {
     fn all_protocols() -> Vec<Protocol> {
         vec![DH, NAOR_REINGOLD]
+    }
+
+    fn is_in(&mut self, directory: &Path) {
+        if let Some(allow) = &mut self.participants.allow {
+            *allow = directory.join(&*allow);
+        }
     }
 }
 
@@ -109,24 +115,6 @@ impl Job for Aggregate {
 
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
         Aggregate::all_protocols()
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        ItemKind::Reports
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Key | CommonKey::Noise | CommonKey::NoiseUnit)
-    }
-
-    fn round_loss(&self, spec: &JobSpec) -> Result<Option<PrivacyLoss>> {
-        self.with(spec).round_loss()
-    }
-
-    fn is_in(&mut self, directory: &Path) {
-        if let Some(allow) = &mut self.participants.allow {
-            *allow = directory.join(&*allow);
-        }
     }
 
     fn warnings(&self, spec: &JobSpec) -> Vec<String> {

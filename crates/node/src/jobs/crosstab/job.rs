@@ -9,11 +9,12 @@ use tacita_core::{Level, Result, Security};
 use super::load::CrosstabInput;
 use super::spec::{Crosstab, CrosstabJob};
 use super::{cost, learned, mesh, noise, product};
+use crate::agreement::CommonKey::{Alignment, Key, MinCell, Noise, PadTo, Scale};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, InitQuestion, ItemKind, Job, JobInfo, JobSpec,
-    KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
+    Ability, Aligned, Answering, Capabilities, Choice, Chosen, Disclosure, InitQuestion, ItemKind, Job, JobInfo,
+    JobSpec, KnownSizes, Names, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::dot::methods::{lattice, ot};
 use crate::jobs::{ParseJob, aligned};
@@ -56,13 +57,13 @@ static INFO: JobInfo = JobInfo {
     name: "crosstab",
     about: "how many rows are in each category here and there?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Cells,
-    usual_min_rows: 0,
+    usual_reveal: &Reveal::Cells,
     reveals: &["cells"],
+    keys: &[Alignment, Key, Scale, PadTo, MinCell, Noise],
+    items: ItemKind::Rows,
     columns_from: "rows, columns, measure, row_id or key.columns",
-    beside: &[],
     most_parties: mesh::PARTIES,
-    served: None,
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Crosstab {
@@ -89,15 +90,6 @@ impl Job for Crosstab {
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         if mesh::is_of(spec) { vec![ot::PROTOCOL] } else { Self::all_protocols() }
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Alignment, Key, MinCell, Noise, PadTo, Scale};
-        matches!(key, Alignment | Key | Scale | PadTo | MinCell | Noise)
     }
 
     fn check_parties(&self, spec: &JobSpec) -> Result<()> {
@@ -158,10 +150,6 @@ impl Job for Crosstab {
             terms.push(("categories", json!(self.categories)));
         }
         terms
-    }
-
-    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
@@ -226,5 +214,19 @@ impl Job for Crosstab {
         _pool: Option<&PoolPlace>,
     ) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(CrosstabInput::load(&self.of(spec), me, source)?))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { aligned: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl Aligned for Crosstab {
+    fn row_id(&self) -> Option<&Names> {
+        self.row_id.as_ref()
+    }
+
+    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 }

@@ -11,13 +11,15 @@ use zeroize::Zeroizing;
 use super::methods::{self, ProtocolKeys};
 use super::spec::{ColumnNames, Dot, DotJob};
 use super::{DotInput, density, distributed, learned, mesh, noise};
+use crate::agreement::CommonKey::{Alignment, Key, MinResult, Noise, PadTo, Roles, Scale};
 use crate::agreement::check::MAX_COLUMNS;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, Answer, Answering, BucketSums, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, ItemKind,
-    Job, JobInfo, JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Reveal, Sizes, Source, Topology,
+    Ability, Aligned, Answer, Answering, BucketSums, Capabilities, Choice, Chosen, Disclosure, Distributed,
+    InitQuestion, ItemKind, Job, JobInfo, JobSpec, KnownSizes, Names, Network, PartyInput, PoolPlace, Protocol, Reveal,
+    Sizes, Source, Topology,
 };
 use crate::jobs::{ParseJob, aligned};
 use crate::table::Table;
@@ -46,13 +48,13 @@ static INFO: JobInfo = JobInfo {
     name: "dot",
     about: "what do numbers here, times numbers there, add up to over all rows?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Value,
-    usual_min_rows: 0,
+    usual_reveal: &Reveal::Value,
     reveals: &["value", "shares"],
+    keys: &[Alignment, Key, Roles, Scale, PadTo, MinResult, Noise],
+    items: ItemKind::Rows,
     columns_from: "column, row_id or key.columns",
-    beside: &[],
     most_parties: mesh::MAX_PARTIES,
-    served: None,
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Dot {
@@ -87,15 +89,6 @@ impl Job for Dot {
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         methods::of(spec).protocols()
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Alignment, Key, MinResult, Noise, PadTo, Roles, Scale};
-        matches!(key, Alignment | Key | Roles | Scale | PadTo | MinResult | Noise)
     }
 
     fn warnings(&self, spec: &JobSpec) -> Vec<String> {
@@ -178,10 +171,6 @@ impl Job for Dot {
         terms
     }
 
-    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment().map(|alignment| alignment.ids)
-    }
-
     fn can(&self, spec: &JobSpec, what: Ability) -> Result<()> {
         let pooled = what == Ability::Pool && self.topology(spec) != Topology::Mesh;
         if pooled { Ok(()) } else { Err(what.missing(INFO.name)) }
@@ -225,12 +214,22 @@ impl Job for Dot {
         methods::of(spec).at_a_glance(&self.of(spec))
     }
 
-    fn distributed(&self) -> Option<&dyn Distributed> {
-        Some(self)
-    }
-
     fn load(&self, spec: &JobSpec, me: &str, source: &Source, pool: Option<&PoolPlace>) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(DotInput::load(&self.of(spec), me, source, pool)?))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { aligned: Some(self), distributed: Some(self), sums: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl Aligned for Dot {
+    fn row_id(&self) -> Option<&Names> {
+        self.row_id.as_ref()
+    }
+
+    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 }
 
@@ -241,10 +240,6 @@ impl Distributed for Dot {
 
     fn facts(&self, spec: &JobSpec, me: &str, table: &Table) -> Result<Value> {
         distributed::look(&self.of(spec), me, table).map(|()| Value::Null)
-    }
-
-    fn sums(&self) -> Option<&dyn BucketSums> {
-        Some(self)
     }
 }
 

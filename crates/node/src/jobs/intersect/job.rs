@@ -15,12 +15,13 @@ use tacita_core::protocol::published::intersect::polynomial::Strategy;
 use super::load;
 use super::outsourced::{self, Filters};
 use super::{any, distributed, live, methods, multiset, shown};
+use crate::agreement::CommonKey::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale, Show};
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{MAX_ROWS, maybe_from_word};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, Helped, InitQuestion, ItemKind, Job,
-    JobInfo, JobSpec, KnownSizes, MAX_PARTIES, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint,
-    Reveal, RunResult, Sizes, Source, Topology,
+    Ability, Answering, Capabilities, Choice, Chosen, CommonKey, Disclosure, Distributed, Helped, InitQuestion, Job,
+    JobInfo, JobSpec, KnownSizes, MAX_PARTIES, Network, PartyInput, PoolPlace, Prepared, Protocol, Resumable,
+    ResumePoint, RunResult, Sizes, Source, Topology,
 };
 use crate::base::hex::hex;
 use crate::jobs::polynomials::{OrAuto, Polynomials};
@@ -68,13 +69,15 @@ static INFO: JobInfo = JobInfo {
     name: "intersect",
     about: "which rows do all have, by a key?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Rows,
-    usual_min_rows: 0,
     reveals: &["rows", "count", "sum:COLUMN", "mean:COLUMN", "counts:COLUMN", "payload"],
-    columns_from: "key.columns or gives",
-    beside: &[],
+    keys: &[Gives, Key, Scale, PadTo, MinResult, Queries, Clients, Helper, Show],
     most_parties: MAX_PARTIES,
-    served: None,
+    instead: Some((
+        CommonKey::Noise,
+        "The receiver counts itself what matches, so that nobody could add noise. A count or sum with noise is a job = \"dot\" with \
+         row_id, limits.blur and noise: see docs/guides/dot.md",
+    )),
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Intersect {
@@ -120,15 +123,6 @@ impl Job for Intersect {
     fn protocols_from(&self, spec: &JobSpec) -> Option<String> {
         let count = spec.parties.0.len();
         (count > 2).then(|| format!("{count} parties"))
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        ItemKind::Keys
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Clients, Gives, Helper, Key, MinResult, PadTo, Queries, Scale, Show};
-        matches!(key, Gives | Key | Scale | PadTo | MinResult | Queries | Clients | Helper | Show)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -185,10 +179,6 @@ impl Job for Intersect {
         methods::of(spec).allows(spec, chosen)
     }
 
-    fn uses_prepared(&self, chosen: &Chosen) -> bool {
-        methods::named(chosen.protocol).is_some_and(|method| method.uses_prepared())
-    }
-
     fn memory(&self, spec: &JobSpec, me: &str, chosen: &Chosen, sizes: &BTreeMap<String, Sizes>) -> Result<u64> {
         methods::of(spec).memory(spec, me, chosen, sizes)
     }
@@ -203,30 +193,12 @@ impl Job for Intersect {
         methods::of(spec).cost(spec, chosen, sizes, machine)
     }
 
-    fn helped(&self) -> Option<&dyn Helped> {
-        Some(self)
-    }
-
-    fn instead_of(&self, key: CommonKey) -> Option<&'static str> {
-        let noisy = "The receiver counts itself what matches, so that nobody could add noise. A count or sum with noise is a job = \"dot\" with \
-                     row_id, limits.blur and noise: see docs/guides/dot.md";
-        (key == CommonKey::Noise).then_some(noisy)
-    }
-
     fn learned(&self, spec: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
         methods::of(spec).learned(spec, party, known)
     }
 
     fn at_a_glance(&self, spec: &JobSpec) -> Vec<Disclosure> {
         methods::of(spec).at_a_glance(spec)
-    }
-
-    fn distributed(&self) -> Option<&dyn Distributed> {
-        Some(self)
-    }
-
-    fn resumable(&self) -> Option<&dyn Resumable> {
-        Some(self)
     }
 
     fn load(
@@ -238,11 +210,27 @@ impl Job for Intersect {
     ) -> Result<Box<dyn PartyInput>> {
         methods::of(spec).load(spec, me, source)
     }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            distributed: Some(self),
+            resumable: Some(self),
+            helped: Some(self),
+            prepared: Some(self),
+            ..Capabilities::default()
+        }
+    }
 }
 
 impl Distributed for Intersect {
     fn in_buckets(&self, spec: &JobSpec) -> Result<JobSpec> {
         distributed::in_buckets(spec)
+    }
+}
+
+impl Prepared for Intersect {
+    fn serves(&self, chosen: &Chosen) -> bool {
+        methods::named(chosen.protocol).is_some_and(|method| method.uses_prepared())
     }
 }
 

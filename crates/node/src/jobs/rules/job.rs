@@ -17,9 +17,9 @@ use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::words::{ROW_ID, bad, check_distinct};
 use crate::agreement::written::take_exact;
 use crate::agreement::{
-    Ability, AlignWay, Answer, Answering, Basket, Choice, Chosen, CommonKey, Disclosure, Distributed, Gathered,
-    InitQuestion, ItemKind, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Network, PartyInput, PoolPlace,
-    Protocol, RepeatedCounts, Reveal, Sizes, Source, Topology,
+    Ability, AlignWay, Aligned, Answer, Answering, Basket, Capabilities, Choice, Chosen, CommonKey, Disclosure,
+    Distributed, Gathered, InitQuestion, ItemKind, ItemsFrom, Job, JobInfo, JobSpec, KnownSizes, Levels, Names,
+    Network, PartyInput, PoolPlace, Protocol, RepeatedCounts, Reveal, Sizes, Source, Topology,
 };
 use crate::jobs::dot::methods::{self, ProtocolKeys, lattice, ot};
 use crate::jobs::dot::{self, density};
@@ -84,13 +84,14 @@ static INFO: JobInfo = JobInfo {
     name: "rules",
     about: "which items here and there go together?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Frequent,
-    usual_min_rows: 0,
+    usual_reveal: &Reveal::Frequent,
     reveals: &["frequent", "counts"],
+    keys: &[CommonKey::Alignment, CommonKey::Key, CommonKey::Items, CommonKey::PadTo, CommonKey::Show],
+    items: ItemKind::Rows,
     columns_from: "items, row_id or key.columns",
     beside: &[("itemsets", "the itemsets")],
     most_parties: dot::mesh::MAX_PARTIES,
-    served: None,
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Rules {
@@ -128,15 +129,6 @@ impl Job for Rules {
 
     fn protocols(&self, spec: &JobSpec) -> Vec<Protocol> {
         if self.topology(spec) == Topology::Mesh { vec![ot::PROTOCOL] } else { Self::all_protocols() }
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        if self.row_id.is_some() { ItemKind::Keys } else { ItemKind::Rows }
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        use CommonKey::{Alignment, Items, Key, PadTo, Show};
-        matches!(key, Alignment | Key | Items | PadTo | Show)
     }
 
     /// Every party hears which itemsets are frequent.
@@ -272,10 +264,6 @@ impl Job for Rules {
         terms
     }
 
-    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
-        self.of(spec).alignment().map(|alignment| alignment.ids)
-    }
-
     fn can(&self, _spec: &JobSpec, what: Ability) -> Result<()> {
         if what == Ability::Page { Ok(()) } else { Err(what.missing(INFO.name)) }
     }
@@ -348,8 +336,18 @@ impl Job for Rules {
         }
     }
 
-    fn distributed(&self) -> Option<&dyn Distributed> {
-        Some(self)
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { aligned: Some(self), distributed: Some(self), counts: Some(self), ..Capabilities::default() }
+    }
+}
+
+impl Aligned for Rules {
+    fn row_id(&self) -> Option<&Names> {
+        self.row_id.as_ref()
+    }
+
+    fn alignment(&self, spec: &JobSpec) -> Option<JobSpec> {
+        self.of(spec).alignment().map(|alignment| alignment.ids)
     }
 }
 
@@ -364,10 +362,6 @@ impl Distributed for Rules {
 
     fn join_facts(&self, _spec: &JobSpec, me: &str, facts: Vec<Value>) -> Result<Value> {
         distributed::join(me, facts)
-    }
-
-    fn counts(&self) -> Option<&dyn RepeatedCounts> {
-        Some(self)
     }
 }
 

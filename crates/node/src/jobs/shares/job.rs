@@ -31,13 +31,14 @@ static INFO: JobInfo = JobInfo {
     name: "shares",
     about: "what is in the shares that an earlier job left?",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Value,
-    usual_min_rows: 0,
+    usual_reveal: &Reveal::Value,
     reveals: &["value"],
-    columns_from: "key.columns or gives",
-    beside: &[],
+    keys: &[CommonKey::MinResult, CommonKey::Noise],
+    items: ItemKind::Numbers,
     most_parties: MAX_PARTIES,
-    served: None,
+    // Shares have had their noise, and were charged for it, since they were made.
+    makes_noise: false,
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for SharesSpec {
@@ -68,19 +69,6 @@ impl Job for SharesSpec {
 
     fn protocols_from(&self, _spec: &JobSpec) -> Option<String> {
         self.operation.map(|operation| format!("operation = \"{operation}\""))
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        ItemKind::Numbers
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::MinResult | CommonKey::Noise)
-    }
-
-    /// Shares have had their noise, and were charged for it, since they were made.
-    fn makes_noise(&self) -> bool {
-        false
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {

@@ -14,7 +14,7 @@ use super::{disk, learned, load};
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::{MAX_ROWS, bad};
 use crate::agreement::{
-    Ability, Answering, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, ItemKind, Job, JobInfo,
+    Ability, Answering, Capabilities, Choice, Chosen, CommonKey, Disclosure, Distributed, InitQuestion, Job, JobInfo,
     JobSpec, KnownSizes, Network, PartyInput, PoolPlace, Protocol, Resumable, ResumePoint, Reveal, RowsPerKey,
     RunResult, Sizes, Source,
 };
@@ -61,14 +61,12 @@ static INFO: JobInfo = JobInfo {
     name: "union",
     about: "all rows that either has, without showing which both have",
     questions: &QUESTIONS,
-    usual_reveal: Reveal::Rows,
     // A party that brings nothing would get all rows of the other.
     usual_min_rows: 1,
     reveals: &["rows", "count"],
-    columns_from: "key.columns or gives",
-    beside: &[],
-    most_parties: 2,
-    served: None,
+    keys: &[CommonKey::Gives, CommonKey::Key, CommonKey::PadTo, CommonKey::MinResult],
+    only_learners_pad: true,
+    ..JobInfo::USUAL
 };
 
 impl ParseJob for Union {
@@ -97,14 +95,6 @@ impl Job for Union {
 
     fn protocols(&self, _spec: &JobSpec) -> Vec<Protocol> {
         Self::all_protocols()
-    }
-
-    fn item_kind(&self, _spec: &JobSpec) -> ItemKind {
-        ItemKind::Keys
-    }
-
-    fn has(&self, key: CommonKey) -> bool {
-        matches!(key, CommonKey::Gives | CommonKey::Key | CommonKey::PadTo | CommonKey::MinResult)
     }
 
     fn check(&self, spec: &JobSpec) -> Result<()> {
@@ -163,10 +153,6 @@ impl Job for Union {
             Ability::Disk => disk::check_job(spec),
             _ => Err(what.missing(INFO.name)),
         }
-    }
-
-    fn pads(&self, spec: &JobSpec, party: &str) -> bool {
-        spec.learns(party)
     }
 
     fn gives_rows(&self, spec: &JobSpec) -> bool {
@@ -260,14 +246,6 @@ impl Job for Union {
         learned::at_a_glance(spec)
     }
 
-    fn distributed(&self) -> Option<&dyn Distributed> {
-        Some(self)
-    }
-
-    fn resumable(&self) -> Option<&dyn Resumable> {
-        Some(self)
-    }
-
     fn load(
         &self,
         spec: &JobSpec,
@@ -276,6 +254,10 @@ impl Job for Union {
         _pool: Option<&PoolPlace>,
     ) -> Result<Box<dyn PartyInput>> {
         Ok(Box::new(load(spec, me, source)?))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities { distributed: Some(self), resumable: Some(self), ..Capabilities::default() }
     }
 }
 
