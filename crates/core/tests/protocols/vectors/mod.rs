@@ -2,6 +2,7 @@
 //! from a file by the specification alone, in a reading of its own, is the same; and what the files call wrong is
 //! refused.
 
+mod ecdh;
 mod frames;
 mod session;
 
@@ -14,7 +15,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tacita_core::channel::HEADER_BYTES;
 use tacita_core::channel::labels::agree::CLAIM;
-use tacita_core::{Channel, Result};
+use tacita_core::protocol::intersect::ecdh::{BLINDED, ENTRIES, EVALUATED, MATCHES, PUBLIC_KEY};
+use tacita_core::{Channel, ErrorKind, Item, Result, Session};
 
 use crate::support::Frame;
 
@@ -49,6 +51,18 @@ fn number(value: &Value) -> usize {
     value.as_u64().unwrap() as usize
 }
 
+fn numbers(value: &Value) -> Vec<usize> {
+    value.as_array().unwrap().iter().map(number).collect()
+}
+
+/// The items of keys, and both as a file has them.
+fn keyed(session: &Session, keys: &[&str]) -> (Vec<Item>, Value) {
+    let item_key = session.derive("item");
+    let items: Vec<Item> = keys.iter().map(|key| Item::new(&item_key, key.as_bytes())).collect();
+    let both = keys.iter().zip(&items).map(|(key, item)| json!({ "key": hex(key), "item": hex(item) }));
+    (items.clone(), both.collect())
+}
+
 /// The purpose's key in the session of a file, as section 2.5 of the specification has it.
 fn derived(file: &Value, purpose: &str) -> [u8; 32] {
     blake3::derive_key(&format!("tacita 1 {purpose}"), &bytes(&file["session"]))
@@ -56,7 +70,7 @@ fn derived(file: &Value, purpose: &str) -> [u8; 32] {
 
 /// Name of a message, by its code.
 fn name(code: u8) -> &'static str {
-    let known = [CLAIM].into_iter().find(|label| label.code == code);
+    let known = [BLINDED, EVALUATED, ENTRIES, MATCHES, PUBLIC_KEY, CLAIM].into_iter().find(|label| label.code == code);
     known.expect("a message of these protocols").name
 }
 
@@ -119,4 +133,35 @@ fn play<T>(bytes: &[u8], cut: bool, part: impl FnOnce(&mut Channel) -> Result<T>
     let outcome = part(&mut channel);
     let outcome = channel.end(outcome).map(|(learned, _)| learned);
     (outcome, off_wire(&sent.join().unwrap()))
+}
+
+/// A message in the place of another, in what a party sends.
+struct Replaced {
+    what: &'static str,
+    /// Party that sends it.
+    by: &'static str,
+    /// Place of the message among those of the party.
+    message: usize,
+    payload: Vec<u8>,
+}
+
+impl Replaced {
+    fn json(&self) -> Value {
+        json!({ "what": self.what, "by": self.by, "message": self.message, "payload": hex(&self.payload) })
+    }
+}
+
+/// Checks that each message that a file calls wrong makes the other party blame its peer, and tell it so.
+fn refuses(file: &Value, receiver: impl Fn(&mut Channel) -> Result<()>, sender: impl Fn(&mut Channel) -> Result<()>) {
+    for wrong in file["rejected"].as_array().unwrap() {
+        let by = wrong["by"].as_str().unwrap();
+        let mut sent = frames(&file[by]["messages"]);
+        sent[number(&wrong["message"])].payload = bytes(&wrong["payload"]);
+        let part: &dyn Fn(&mut Channel) -> Result<()> = if by == "sender" { &receiver } else { &sender };
+        let (outcome, told) = play(&on_wire(&sent), false, part);
+        let kind = outcome.err().map(|error| error.kind());
+        assert_eq!(kind, Some(ErrorKind::Protocol), "{wrong}");
+        let abort = told.last().map(|frame| (frame.kind, frame.label));
+        assert_eq!(abort, Some((2, ErrorKind::Protocol.code())), "{wrong}");
+    }
 }
