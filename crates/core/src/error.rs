@@ -7,9 +7,27 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Reason why a job ended.
 ///
-/// The texts are for this party's own user. They never travel: the peer is told the [`ErrorKind`] alone, because a
-/// text may name a file, a line or a value.
+/// The texts are for this party's own user, and may change. Programs match on [`Error::kind`] instead, and ask
+/// [`Error::peer`] whom it is about. Texts never travel: the peer is told the [`ErrorKind`] alone, because a text may
+/// name a file, a line or a value.
+///
+/// ```
+/// use tacita_core::{Error, ErrorKind};
+///
+/// let advice = |error: &Error| match (error.kind(), error.peer()) {
+///     (ErrorKind::Network | ErrorKind::NotReady, _) => "try again later".to_owned(),
+///     (ErrorKind::Protocol | ErrorKind::Authentication, Some(peer)) => format!("ask {peer}: trying again won't help"),
+///     (ErrorKind::Terms, _) => "compare what was agreed on".to_owned(),
+///     (kind, _) => format!("exit with {}", kind.exit_code()),
+/// };
+/// let gone = Error::Network { peer: "insurer".into(), what: "connection lost".into() };
+/// assert_eq!(advice(&gone), "try again later");
+/// let broke = Error::Protocol { peer: "insurer".into(), check: "`blinded` is no point".into() };
+/// assert_eq!(advice(&broke), "ask insurer: trying again won't help");
+/// assert_eq!(advice(&Error::Input("no column `name`".into())), "exit with 2");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Error {
     /// Fault in this party's own input, job file or options.
     Input(String),
@@ -81,6 +99,7 @@ pub enum Error {
 
 /// An agreed limit on a party's own rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RowLimit {
     /// The fewest keys, or rows.
     MinRows,
@@ -91,7 +110,20 @@ pub enum RowLimit {
 }
 
 /// The kind of an [`Error`]: all that a peer is told.
+///
+/// | kind | ended because of | exit code |
+/// |---|---|---|
+/// | `Input`, `MinRows`, `MaxNull`, `MaxUnreadable` | this party's input, options or machine | 2 |
+/// | `Policy` | this party's refusal | 2 |
+/// | `Network` | a connection that failed, or a peer that went away or stopped for reasons of its own | 3 |
+/// | `Protocol`, `OneOf` | a peer's misbehaviour: a message failed its checks | 4 |
+/// | `Authentication` | a peer that is not who it should be | 4 |
+/// | `Terms` | terms that differ, or that the peer refused or did not keep to | 5 |
+/// | `Internal` | a bug of this library | 70 |
+/// | `NotReady` | nobody: the answer is not there yet | 75 |
+/// | `Interrupted` | this party's user | 130 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
     /// See [`Error::Input`].
@@ -133,6 +165,42 @@ impl ErrorKind {
         use ErrorKind::*;
         let first = [Input, Terms, Network, Protocol, Authentication, NotReady, Interrupted, Internal];
         first.into_iter().chain([MinRows, MaxNull, MaxUnreadable, Policy, OneOf]).find(|kind| kind.code() == code)
+    }
+
+    /// Returns the name of the kind, for logs and other programs. Kinds after which a program does the same share a
+    /// name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Input
+            | ErrorKind::MinRows
+            | ErrorKind::MaxNull
+            | ErrorKind::MaxUnreadable
+            | ErrorKind::Policy => "input",
+            ErrorKind::Terms => "terms",
+            ErrorKind::Network => "network",
+            ErrorKind::Protocol | ErrorKind::OneOf => "protocol",
+            ErrorKind::Authentication => "authentication",
+            ErrorKind::NotReady => "not-ready",
+            ErrorKind::Interrupted => "interrupted",
+            ErrorKind::Internal => "internal",
+        }
+    }
+
+    /// The exit code of a program that ends with an error of this kind, as in the table above.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            ErrorKind::Input
+            | ErrorKind::MinRows
+            | ErrorKind::MaxNull
+            | ErrorKind::MaxUnreadable
+            | ErrorKind::Policy => 2,
+            ErrorKind::Network => 3,
+            ErrorKind::Protocol | ErrorKind::OneOf | ErrorKind::Authentication => 4,
+            ErrorKind::Terms => 5,
+            ErrorKind::Internal => 70,
+            ErrorKind::NotReady => 75,
+            ErrorKind::Interrupted => 130,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub const STATISTICAL_BITS: u32 = 40;
 /// Events that may go wrong by chance in a job. They share the 2^-40, each for all times that it may happen in the job
 /// together: all pairs, products, runs and buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Chance {
     /// A mask hides a value only nearly: the flood of `lattice`, the residues of `paillier`.
     Mask,

@@ -557,7 +557,7 @@ impl Drivers {
     /// Ends because of what failed here: an exception's `kind`. The others are told that.
     fn stop(&self, py: Python<'_>, kind: &str, peer: Option<String>) {
         let kinds = (0..=u8::MAX).filter_map(ErrorKind::from_code);
-        let kind = kinds.into_iter().find(|known| crate::errors::word(*known) == kind);
+        let kind = kinds.into_iter().find(|known| known.name() == kind);
         let error =
             crate::errors::of_kind(kind.unwrap_or(ErrorKind::Internal), peer.unwrap_or_else(|| "another party".into()));
         let drivers = self.drivers.clone();

@@ -57,7 +57,7 @@ impl Failure {
             return PyKeyboardInterrupt::new_err(self.message);
         }
         let made = py.import("tacita.errors").and_then(|errors| {
-            let fields = (word(self.kind), exit_code(self.kind), self.message, self.peer, self.party);
+            let fields = (self.kind.name(), exit_code(self.kind), self.message, self.peer, self.party);
             let made = errors.getattr("_made")?.call1(fields)?;
             made.setattr("_ended_there", self.ended_there)?;
             Ok(made)
@@ -69,22 +69,6 @@ impl Failure {
 /// The exception for an error.
 pub fn raise(py: Python<'_>, error: Error) -> PyErr {
     Failure::from(error).raise(py)
-}
-
-/// The word for a kind, as exceptions have it.
-pub fn word(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => {
-            "input"
-        }
-        ErrorKind::Terms => "terms",
-        ErrorKind::Network => "network",
-        ErrorKind::Protocol | ErrorKind::OneOf => "protocol",
-        ErrorKind::Authentication => "authentication",
-        ErrorKind::NotReady => "not-ready",
-        ErrorKind::Interrupted => "interrupted",
-        ErrorKind::Internal => "internal",
-    }
 }
 
 /// An error of a kind, perhaps about this peer, for those who are told the kind alone.
@@ -103,6 +87,6 @@ pub fn of_kind(kind: ErrorKind, peer: String) -> Error {
         ErrorKind::Protocol => Error::Protocol { peer, check: what() },
         ErrorKind::OneOf => Error::OneOf { peers: vec![peer], check: what() },
         ErrorKind::Authentication => Error::Authentication { peer, what: what() },
-        ErrorKind::Internal => Error::Internal(what()),
+        _ => Error::Internal(what()),
     }
 }

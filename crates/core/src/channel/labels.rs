@@ -258,6 +258,12 @@ labels! {
         DEPOT_ANSWER = 111, "depot answer";
     }
 
+    /// Messages of [`crate::agree`].
+    agree {
+        /// Both parties, simultaneously: a nonce, the hash of the terms, and the number of the party's items.
+        CLAIM = 112, "session claim";
+    }
+
     /// Messages of the handshake, which is outside this crate: all codes from 0xf0 to 0xf8.
     handshake {
         /// Both parties, simultaneously: the party's identity, its version and its terms.

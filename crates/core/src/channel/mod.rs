@@ -13,6 +13,7 @@ mod lanes;
 mod link;
 mod queue;
 mod roster;
+mod socket;
 mod stream;
 
 use std::io::{Read, Write};
@@ -364,6 +365,17 @@ impl Channel {
     /// order, 256 at most.
     pub fn in_company(&mut self, parties: &[&str], me: usize) {
         self.link.joins(Roster::new(parties, me));
+    }
+
+    /// Ends the job with its outcome: in good order, or telling the peer the kind of the error.
+    pub fn end<T>(self, outcome: Result<T>) -> Result<(T, Traffic)> {
+        match outcome {
+            Ok(value) => Ok((value, self.finish()?)),
+            Err(error) => {
+                self.abort(&error);
+                Err(error)
+            }
+        }
     }
 
     /// Ends the job because of `error`, and tells the peer its kind.

@@ -371,33 +371,11 @@ pub fn tapped_between(names: [&str; 2], from_first: Arc<Tap>, from_second: Arc<T
         std::thread::spawn(move || relay(input, output, &*tap));
     }
     let end = |peer: &str, stream: UnixStream| {
-        let (reader, writer) = (stream.try_clone().unwrap(), stream.try_clone().unwrap());
         // Nobody in these tests is silent for so long: whoever is has hung.
-        reader.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
-        Channel::over(peer, reader, HangsUp(writer), std::time::Duration::from_secs(60), move || {
-            let _ = stream.shutdown(std::net::Shutdown::Both);
-        })
+        stream.set_read_timeout(Some(std::time::Duration::from_secs(10))).unwrap();
+        Channel::over_socket(peer, stream, std::time::Duration::from_secs(60), UnixStream::shutdown)
     };
     (end(names[1], first), end(names[0], second))
-}
-
-/// A writer whose end is the end of what the peer can read, as a channel asks of its transport.
-struct HangsUp(std::os::unix::net::UnixStream);
-
-impl std::io::Write for HangsUp {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Drop for HangsUp {
-    fn drop(&mut self) {
-        let _ = self.0.shutdown(std::net::Shutdown::Write);
-    }
 }
 
 fn relay(

@@ -17,13 +17,8 @@ pub type Ended<T> = Result<(T, Traffic)>;
 
 /// Ends a party's channel as a program does: in good order, or telling the peer why not.
 pub fn conclude<T>(mut channel: Channel, part: impl FnOnce(&mut Channel) -> Result<T>) -> Ended<T> {
-    match part(&mut channel) {
-        Ok(outcome) => Ok((outcome, channel.finish()?)),
-        Err(error) => {
-            channel.abort(&error);
-            Err(error)
-        }
-    }
+    let outcome = part(&mut channel);
+    channel.end(outcome)
 }
 
 /// Runs both over channels, which need not be connected to each other directly.

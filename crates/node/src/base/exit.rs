@@ -4,17 +4,9 @@ use tacita_core::{Error, ErrorKind};
 
 use crate::base::text::harmless;
 
-/// The exit code that stands for a kind of error.
+/// The exit code that stands for a kind of error: see [`ErrorKind::exit_code`].
 pub fn exit_code(kind: ErrorKind) -> u8 {
-    match kind {
-        ErrorKind::Input | ErrorKind::MinRows | ErrorKind::MaxNull | ErrorKind::MaxUnreadable | ErrorKind::Policy => 2,
-        ErrorKind::Network => 3,
-        ErrorKind::Protocol | ErrorKind::OneOf | ErrorKind::Authentication => 4,
-        ErrorKind::Terms => 5,
-        ErrorKind::Internal => 70,
-        ErrorKind::NotReady => 75,
-        ErrorKind::Interrupted => 130,
-    }
+    kind.exit_code()
 }
 
 /// An error's text in one line. Blanks within a line stay: they may be in a path that is to be pasted.

@@ -17,6 +17,7 @@ use crate::transport::LinkShape;
 
 /// Plan of a job.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Plan {
     /// The protocol that will run.
     pub protocol: &'static str,
@@ -53,6 +54,7 @@ pub struct Plan {
 
 /// Share of a helper in the job.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct HelperShare {
     /// Bytes that it sends of its own: what it keeps for others not counted.
     pub bytes_sent: u64,
@@ -66,6 +68,7 @@ pub struct HelperShare {
 
 /// Share of one party in the job.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Share {
     /// Distinct keys, rows that are aligned by position, or numbers in shares.
     pub items: u64,

@@ -4,6 +4,7 @@ pub mod addresses;
 pub mod check;
 pub mod connect;
 pub(crate) mod connections;
+mod defaults;
 pub(crate) mod execute;
 pub mod helper;
 pub mod kept;

@@ -19,6 +19,7 @@ use crate::transport::links::Links;
 use crate::watch::{NoProgress, ProgressSink};
 
 /// Results of a simulated party.
+#[non_exhaustive]
 pub struct Simulated {
     /// Answer that the party got.
     pub answer: Answer,

@@ -3,6 +3,8 @@
 
 #[path = "../../examples/simulate.rs"]
 mod example;
+#[path = "../../examples/job_file.rs"]
+mod job_file;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,8 +78,9 @@ fn jobs_of_two() {
 }
 
 #[test]
-fn the_example_runs() {
+fn the_examples_run() {
     example::main().unwrap();
+    job_file::main().unwrap();
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The normalisation profiles: every example of their document, and what must hold for all values.
 
+use std::path::Path;
+
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use tacita_node::table::Profile;
 use tacita_node::table::normalize::Reading;
 
@@ -38,13 +41,13 @@ fn cell(text: &str) -> String {
 #[test]
 fn every_example_of_the_document_holds() {
     let document = include_str!("../../../../docs/normalization.md");
-    let mut count = 0;
+    let mut vectors = Vec::new();
     for line in document.lines() {
         let cells: Vec<_> = line.trim_matches('|').split('|').collect();
         let Some(profile) = cells[0].trim().strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) else { continue };
         let (3, Ok(profile)) = (cells.len(), profile.parse::<Profile>()) else { continue };
         let (value, expected) = (cell(cells[1]), cells[2].trim());
-        let mut out = String::new();
+        let (name, mut out) = (profile.to_string(), String::new());
         let reading = profile.canonical(&value, &mut out);
         match expected {
             "*null*" => assert_eq!(reading, Reading::Null, "{line}"),
@@ -54,9 +57,30 @@ fn every_example_of_the_document_holds() {
                 assert_eq!(read(profile, &out), Some(out.clone()), "{line}: the canonical form is canonical");
             }
         }
-        count += 1;
+        vectors.push(match reading {
+            Reading::Value => json!({ "profile": name, "value": value, "canonical": out }),
+            Reading::Null => json!({ "profile": name, "value": value, "reading": "null" }),
+            Reading::Unreadable => json!({ "profile": name, "value": value, "reading": "unreadable" }),
+        });
     }
-    assert!(count > 120, "only {count} examples were found");
+    assert!(vectors.len() > 120, "only {} examples were found", vectors.len());
+    in_vectors(json!({ "specification": "docs/normalization.md", "readings": vectors }));
+}
+
+/// Checks that the vectors for other implementations are the examples of the document. `TACITA_GOLDENS=write` writes
+/// them.
+fn in_vectors(examples: Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/normalization.json");
+    if std::env::var("TACITA_GOLDENS").is_ok_and(|what| what == "write") {
+        std::fs::write(&path, serde_json::to_string_pretty(&examples).unwrap() + "\n").unwrap();
+    }
+    let file: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(file == examples, "vectors/normalization.json says something else: TACITA_GOLDENS=write");
+    for vector in file["readings"].as_array().unwrap() {
+        let text = |key: &str| vector[key].as_str().map(str::to_owned);
+        let (profile, value) = (text("profile").unwrap().parse().unwrap(), text("value").unwrap());
+        assert_eq!(read(profile, &value), text("canonical"), "{vector}");
+    }
 }
 
 #[test]

@@ -176,6 +176,7 @@ pub trait Embedding: Group {
 
 /// Reason why bytes are not a list of encoded points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// Their number is no multiple of an encoding's length.
     Length,

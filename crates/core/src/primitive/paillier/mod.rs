@@ -62,6 +62,7 @@ impl KeySize {
 
 /// Reason why bytes are no public key, or no ciphertexts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PaillierFormatError {
     /// There are too few or too many bytes.
     Length,

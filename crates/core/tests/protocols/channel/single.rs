@@ -1,7 +1,6 @@
 //! The channel in memory and over sockets: what arrives, what is counted, and who is told what when it ends.
 
 use std::io::{Read, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -18,29 +17,9 @@ const SILENCE: Duration = Duration::from_millis(400);
 /// Whatever ends a channel must do so within this.
 const BOUND: Duration = Duration::from_secs(5);
 
-/// The writing side of a socket: hangs up when it is dropped, as TLS does.
-struct Half(UnixStream);
-
-impl Write for Half {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.0.flush()
-    }
-}
-
-impl Drop for Half {
-    fn drop(&mut self) {
-        let _ = self.0.shutdown(Shutdown::Write);
-    }
-}
-
 fn over(peer: &str, socket: UnixStream) -> Channel {
     socket.set_read_timeout(Some(SILENCE)).unwrap();
-    let (writer, shut) = (Half(socket.try_clone().unwrap()), socket.try_clone().unwrap());
-    Channel::over(peer, socket, writer, HEARTBEAT, move || drop(shut.shutdown(Shutdown::Both)))
+    Channel::over_socket(peer, socket, HEARTBEAT, UnixStream::shutdown)
 }
 
 fn sockets() -> (Channel, Channel) {
