@@ -148,7 +148,7 @@ fn answers_without_a_fresh_zero_give_the_column_away_and_answers_do_not() {
         let answer = payloads(&recorded.frames[1], ANSWERS.code);
         // All of the second half travels, and of the first one the output alone.
         let residues = residues(&params, &attacker.ring.primes()[0], &answer, params.degree() + 1);
-        assert_eq!(attacker.explanations(&residues), [], "the column shows");
+        assert_eq!(attacker.explanations(&residues), [0u64; 0], "the column shows");
         assert_eq!(attacker.explanations(&attacker.unprotected(bits, &[0; 4])), [bits]);
         let errors = errors(4, &mut Prg::new(Block(5)));
         assert_eq!(attacker.explanations(&attacker.unprotected(bits, &errors)), [bits]);

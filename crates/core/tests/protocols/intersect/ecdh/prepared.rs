@@ -146,7 +146,7 @@ fn another_domain_matches_nothing() {
         scope.spawn(|| prepared.send(&params, &mut sender).unwrap());
         rows::receive(&items(0..5), &domain, &params, &mut receiver, &mut rng(1)).unwrap()
     });
-    assert_eq!(found, []);
+    assert_eq!(found, [0usize; 0]);
 }
 
 #[test]

@@ -75,6 +75,6 @@ fn slots_of_another_run_match_nothing() {
     });
     let ends = tapped(passing(), tap);
     let (received, sent) = run_over(ends, &|channel| receive(channel, 1), &|channel| send(channel, 2));
-    assert_eq!(received.unwrap().0, []);
+    assert_eq!(received.unwrap().0, [0usize; 0]);
     sent.unwrap();
 }

@@ -80,6 +80,6 @@ fn replayed_answers_find_nothing() {
         let second = |channel: &mut _| send(&items(4..11), &params, channel, 2);
         let (received, sent) = run_over(tapped(passing(), tap), &first, &second);
         sent.unwrap();
-        assert_eq!(received.unwrap().0, [], "{params:?}");
+        assert_eq!(received.unwrap().0, [0usize; 0], "{params:?}");
     }
 }
