@@ -431,6 +431,12 @@ WRONG: dict[str, tuple[Callable[[learn.Parties], object], str]] = {
         "the same in all rows",
     ),
     "no numbers": (lambda p: learn.correlation(p, "bank.income", "registry.hours"), "a correlation is of numbers"),
+    "digits as text": (
+        lambda p: learn.correlation(
+            p.with_tables({**p.tables, "bank": p.tables["bank"].assign(savings="1")}), "bank.savings", "registry.hours"
+        ),
+        "savings is of type .*: a correlation is of numbers",
+    ),
     "no DataFrame": (lambda p: learn.Parties.simulated({"a": [1], "b": [2]}), "a: a builtins.list is no pandas"),
     "two columns of a name": (
         lambda p: learn.Parties.simulated({"a": pandas.DataFrame([[1, 2]], columns=["x", "x"]), "b": REGISTRY}),
