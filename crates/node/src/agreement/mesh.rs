@@ -86,20 +86,18 @@ pub fn agree(
 
     // 2. What runs: the first party says it to all. That it has said the same to all shows in the last step.
     let names = job.parties.names();
-    let choice = if names.first() == Some(&me) {
-        let choice = choose(&sizes)?.to_string().into_bytes();
+    let (choice, chosen) = if names.first() == Some(&me) {
+        let chosen = choose(&sizes)?;
+        let choice = chosen.to_string().into_bytes();
         channels.iter_mut().try_for_each(|channel| channel.send(CHOICE, choice.clone()))?;
-        choice
+        (choice, chosen)
     } else {
         let first = channels.iter_mut().find(|channel| names.first() == Some(&channel.peer()));
         let first = first.ok_or_else(|| Error::Internal("no connection to the first party".into()))?;
         let choice = first.receive_up_to(CHOICE, 64)?;
-        if read_choice(job, &choice).is_none() {
-            return Err(first.violation("it chose a protocol that the terms do not allow"));
-        }
-        choice
+        let chosen = read_choice(job, &choice);
+        (choice, chosen.ok_or_else(|| first.violation("it chose a protocol that the terms do not allow"))?)
     };
-    let chosen = read_choice(job, &choice).ok_or_else(|| Error::Internal("a choice of no protocol".into()))?;
 
     // 3. All of it is the run's session, which every connection's is made of.
     let mut transcript = Transcript::new("mesh");

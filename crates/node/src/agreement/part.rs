@@ -136,6 +136,16 @@ impl<'a> Peers<'a> {
         }
     }
 
+    /// The connections to all others, in a job in which all are connected, and what they agreed on.
+    pub fn mesh(self) -> Result<(&'a mesh::MeshAgreement, &'a mut [Channel])> {
+        match self {
+            Peers::Mesh { agreed, channels } => Ok((agreed, channels)),
+            Peers::One { .. } | Peers::Several { .. } | Peers::Depot(_) => {
+                Err(Error::Internal("all are connected in this job".into()))
+            }
+        }
+    }
+
     /// The helper in their place.
     pub(crate) fn helper(&self) -> Option<&'a DepotClient> {
         match self {

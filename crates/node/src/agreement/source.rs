@@ -108,6 +108,11 @@ impl Source {
         }
     }
 
+    /// The same of a source that has to be a table. Errors ([`Error::Input`]): it is something else.
+    pub fn only_table(&self) -> Result<(Table, bool)> {
+        self.table()?.ok_or_else(|| Error::Input("this job takes a table in memory: give --input FILE".into()))
+    }
+
     /// The files that are read.
     pub fn paths(&self) -> Vec<&Path> {
         match self {

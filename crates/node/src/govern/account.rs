@@ -25,6 +25,8 @@ use super::time::UtcTime;
 use crate::agreement::{JobSpec, KnownSizes, Sizes, Source, Terms, Topology};
 use crate::base::files::{is_read_once, write_whole_private};
 use crate::base::hex::hex;
+use crate::base::random::fill_random;
+use crate::base::text::json;
 use crate::identity::{Fingerprint, Identity};
 
 /// Places of a party's policy, ledger and receipts.
@@ -163,8 +165,7 @@ impl Governance {
             }
         };
         let mut salt = [0; 32];
-        getrandom::fill(&mut salt)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut salt)?;
         let key = identity.derive("ledger input", b"");
         let files: Vec<_> = inputs.iter().filter(|path| !is_read_once(path)).map(|path| path.to_path_buf()).collect();
         let digests = entry
@@ -373,7 +374,7 @@ impl Account {
         let given = self.given();
         let Some(path) = self.receipt.as_ref().filter(|_| !given.begun.is_empty()) else { return Ok(()) };
         let file = ReceiptFile::new(given.begun.clone(), given.ended.clone());
-        let text = serde_json::to_string_pretty(&file).map_err(|error| Error::Internal(error.to_string()))?;
+        let text = json(serde_json::to_string_pretty(&file))?;
         write_whole_private(path, format!("{text}\n").as_bytes())
     }
 

@@ -13,6 +13,8 @@ use tacita_core::{Error, Result};
 
 use crate::agreement::{JobSpec, Terms};
 use crate::base::hex::{hex, unhex};
+use crate::base::random::fill_random;
+use crate::base::text::json;
 use crate::govern::columns::UsedColumns;
 use crate::govern::time::Day;
 use crate::identity::{Fingerprint, Identity, ed25519_fingerprint, verify};
@@ -71,8 +73,7 @@ impl Approval {
             ));
         }
         let mut id = [0; 16];
-        getrandom::fill(&mut id)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut id)?;
         let body = Body {
             tacita_approval: VERSION,
             id: hex(&id),
@@ -85,7 +86,7 @@ impl Approval {
         };
         let (key, signature) = identity.sign(&body.message()?)?;
         let signed = Signed { approval: body, key: hex(&key), signature: hex(&signature) };
-        let text = serde_json::to_string_pretty(&signed).map_err(|error| Error::Internal(error.to_string()))?;
+        let text = json(serde_json::to_string_pretty(&signed))?;
         Ok(text + "\n")
     }
 
@@ -152,7 +153,7 @@ impl Approval {
 
 impl Body {
     fn message(&self) -> Result<Vec<u8>> {
-        let body = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
+        let body = json(serde_json::to_vec(self))?;
         Ok([CONTEXT, &body].concat())
     }
 }

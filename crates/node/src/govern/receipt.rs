@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result};
 
 use crate::base::hex::{hex, unhex};
+use crate::base::text::json;
 use crate::govern::time::UtcTime;
 use crate::identity::{Fingerprint, Identity, SigningKey, ed25519_fingerprint, verify};
 
@@ -164,7 +165,7 @@ impl ReceiptKey {
 
 impl Statement {
     fn message(&self) -> Result<Vec<u8>> {
-        let statement = serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))?;
+        let statement = json(serde_json::to_vec(self))?;
         Ok([RECEIPT_CONTEXT, &statement].concat())
     }
 }
@@ -177,7 +178,7 @@ impl Receipt {
 
     /// Writes it as it travels.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::Internal(error.to_string()))
+        json(serde_json::to_vec(self))
     }
 
     /// Checks the signatures: that of the statement, and that of its key by the identity of the party that it names as

@@ -11,6 +11,8 @@ use chacha20poly1305::{Tag, XChaCha20Poly1305, XNonce};
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
+use crate::base::random::fill_random;
+
 pub(super) const MAGIC: &[u8; 8] = b"tacledg1";
 
 const LENGTH_BYTES: usize = 4;
@@ -55,8 +57,7 @@ impl End {
             return Err(Error::Input("the terms and the result of this run do not fit an entry of the ledger".into()));
         }
         let mut nonce = [0; NONCE_BYTES];
-        getrandom::fill(&mut nonce)
-            .map_err(|error| Error::Internal(format!("the operating system gives no randomness: {error}")))?;
+        fill_random(&mut nonce)?;
         let mut record = (contents.len() as u32).to_le_bytes().to_vec();
         record.extend(nonce);
         record.extend(contents);

@@ -9,7 +9,7 @@ use crate::base::html::text;
 
 /// Returns all entries as a JSON array.
 pub fn json(entries: &[LedgerEntry]) -> Result<String> {
-    let text = serde_json::to_string_pretty(entries).map_err(|error| Error::Internal(error.to_string()))?;
+    let text = crate::base::text::json(serde_json::to_string_pretty(entries))?;
     Ok(text + "\n")
 }
 

@@ -33,7 +33,7 @@ use self::chain::{Chain, End, MAGIC};
 use self::entry::{OtherEntries, REFUSED, Record, entries};
 use crate::base::folder::Folder;
 use crate::base::hex::hex;
-use crate::base::text::counted;
+use crate::base::text::{counted, json};
 use crate::govern::difference::{ComparableRows, KnownDifferences, NearAnswers};
 use crate::govern::policy::{Allowed, History};
 use crate::govern::receipt::Receipts;
@@ -290,7 +290,7 @@ impl Ledger {
     }
 
     fn append(&self, locked: &mut Locked, record: Record) -> Result<()> {
-        let contents = serde_json::to_vec(&record).map_err(|error| Error::Internal(error.to_string()))?;
+        let contents = json(serde_json::to_vec(&record))?;
         let mut end = locked.contents.end;
         let sealed = end.seal(&self.cipher, &contents)?;
         if locked.contents.end == End::FIRST && !self.folder.has(MARK_FILE) {
@@ -321,7 +321,7 @@ impl Ledger {
     /// Writes the mark of how far the ledger has come.
     fn put_mark(&self, end: End) -> Result<()> {
         let mark = Mark { records: end.records, head: hex(&end.head) };
-        let mark = serde_json::to_vec(&mark).map_err(|error| Error::Internal(error.to_string()))?;
+        let mark = json(serde_json::to_vec(&mark))?;
         let advice = "make room, then run the command again".into();
         seal::put(&self.folder, MARK_FILE, &self.mark_key, MARK_FILE, mark, advice).map(drop)
     }

@@ -146,7 +146,7 @@ pub fn align(
         AlignWay::Hidden => hidden::run(alignment, me, ids, &agreed, channel, rng)?,
         AlignWay::Rows => {
             let brought = intersect::IntersectInput::Table(ids.clone());
-            let common = intersect::run(&alignment.ids, me, &brought, &agreed, channel, rng)?.rows_of(ids)?;
+            let common = intersect::run(&alignment.ids, me, &brought, &agreed, channel, rng)?.table_rows()?;
             let common_rows = counted(common.len() as u64, "row");
             tracing::info!("aligned by ids: {common_rows} in common, of {} here", count(agreed.own_sizes.items));
             AlignedRows::shown(rows, &common)

@@ -7,11 +7,11 @@ use tacita_core::protocol::intersect::ecdh;
 use tacita_core::protocol::intersect::tag_exchange::{Matches, Payload};
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, Deferred, JobSpec, Sizes};
+use crate::agreement::{Answer, Deferred, JobSpec, Protocol, RunResult, Sizes};
+use crate::jobs::intersect::disk::Disk;
 use crate::jobs::intersect::shown::Shown;
 use crate::jobs::intersect::sizes::peer_schema;
-use crate::jobs::intersect::sums;
-use crate::jobs::intersect::{IntersectInput, Loaded};
+use crate::jobs::intersect::{Loaded, sums};
 use crate::table::payload::PayloadSchema;
 use crate::table::{Selection, select};
 
@@ -19,80 +19,75 @@ use crate::table::{Selection, select};
 pub enum IntersectResult {
     /// No result: the party is not meant to learn anything.
     Nothing,
-    /// Indices of its keys that are common.
-    Rows(Vec<usize>),
-    /// The same, on disk.
-    OnDisk,
-    /// The same, with the other party's rows, where it gave columns.
-    Payload(Vec<usize>, Option<(PayloadSchema, Payload)>),
+    /// Indices of the keys of its table in memory that are common.
+    Rows(Arc<Loaded>, Vec<usize>),
+    /// Table on disk, where the common keys are, too.
+    OnDisk(Arc<Disk>),
+    /// The same as `Rows`, with the other party's rows, where it gave columns.
+    Payload(Arc<Loaded>, Vec<usize>, Option<(PayloadSchema, Payload)>),
     /// Number of common keys.
     Count(u64),
     /// Number of common keys, and the sums of columns over their rows.
     Sum(ecdh::sum::Total),
 }
 
-pub(crate) fn found_payload(job: &JobSpec, me: &str, common: Matches, peer_sizes: &Sizes) -> Result<IntersectResult> {
+pub(crate) fn found_payload(
+    job: &JobSpec,
+    me: &str,
+    loaded: &Arc<Loaded>,
+    common: Matches,
+    peer_sizes: &Sizes,
+) -> Result<IntersectResult> {
     let given = match common.payload {
         Some(rows) if !peer_sizes.schema.is_empty() => Some((peer_schema(job, job.peer_of(me), peer_sizes)?, rows)),
         _ => None,
     };
-    Ok(IntersectResult::Payload(common.items, given))
+    Ok(IntersectResult::Payload(loaded.clone(), common.items, given))
 }
 
 impl IntersectResult {
     /// Whether this party learns that no key is common. Where small numbers are held back, so is this.
     pub(super) fn is_nothing_in_common(&self, job: &JobSpec) -> bool {
         match self {
-            IntersectResult::Rows(common) | IntersectResult::Payload(common, _) => common.is_empty(),
+            IntersectResult::Rows(_, common) | IntersectResult::Payload(_, common, _) => common.is_empty(),
             IntersectResult::Count(count) => *count == 0 && job.limits.min_result.is_none(),
             IntersectResult::Sum(total) => total.count == 0 && job.limits.min_result.is_none(),
-            IntersectResult::Nothing | IntersectResult::OnDisk => false,
+            IntersectResult::Nothing | IntersectResult::OnDisk(_) => false,
         }
     }
 
     /// The table rows of the common keys of a table in memory, key by key: in the same order at both parties.
-    pub fn rows_of(&self, loaded: &Loaded) -> Result<Vec<u32>> {
+    pub fn table_rows(&self) -> Result<Vec<u32>> {
         match self {
-            IntersectResult::Rows(common) => Ok(loaded.keys.rows_of(common)),
+            IntersectResult::Rows(loaded, common) => Ok(loaded.keys.rows_of(common)),
             _ => Err(Error::Internal("an alignment found no rows".into())),
         }
     }
 
-    /// The answer, of a party that brought this.
-    pub(super) fn answer(self, job: &JobSpec, me: &str, brought: &IntersectInput) -> Deferred<Answer> {
-        let min_result = job.limits.min_result;
-        match (self, brought) {
-            (IntersectResult::Nothing, _) => Box::new(|| Ok(Answer::Nothing)),
-            (IntersectResult::Count(count), _) => Box::new(move || Ok(count_of(count, min_result))),
-            (IntersectResult::Sum(total), _) => {
-                let (job, peer) = (job.clone(), job.peer_of(me).to_owned());
+    /// Builds the result for the caller that runs the party.
+    pub(super) fn result(self, job: &JobSpec, me: &str, protocol: Protocol, learned: Vec<String>) -> RunResult {
+        RunResult { answer: self.answer(job, me), ..RunResult::nothing(protocol, learned) }
+    }
+
+    fn answer(self, job: &JobSpec, me: &str) -> Deferred<Answer> {
+        let (min_result, peer) = (job.limits.min_result, job.peer_of(me).to_owned());
+        match self {
+            IntersectResult::Nothing => Box::new(|| Ok(Answer::Nothing)),
+            IntersectResult::Count(count) => Box::new(move || Ok(count_of(count, min_result))),
+            IntersectResult::Sum(total) => {
+                let job = job.clone();
                 Box::new(move || sums::answer(&job, &peer, &total))
             }
-            (IntersectResult::Rows(common), IntersectInput::Table(loaded)) => {
-                let (loaded, shown) = (loaded.clone(), Shown::of(job, me));
+            IntersectResult::Rows(loaded, common) => {
+                let shown = Shown::of(job, me);
                 Box::new(move || shown.answer(&loaded, &common))
             }
-            (IntersectResult::Payload(common, given), IntersectInput::Table(loaded)) => {
-                let (loaded, peer) = (loaded.clone(), job.peer_of(me).to_owned());
-                Box::new(move || {
-                    let given = given.map(|(schema, rows)| given_table(&schema, &rows, &peer)).transpose()?;
-                    let joined: Vec<_> = given.into_iter().collect();
-                    Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &common, &joined)?))
-                })
-            }
-            (IntersectResult::OnDisk, IntersectInput::Disk(disk)) => {
-                let disk = disk.clone();
-                Box::new(move || Ok(Answer::Rows(Box::new(disk.common()?))))
-            }
-            (_, IntersectInput::Table(_)) => {
-                Box::new(|| Err(Error::Internal("a table in memory has found rows on disk".into())))
-            }
-            (_, IntersectInput::Disk(_)) => {
-                Box::new(|| Err(Error::Internal("a table on disk has found something else".into())))
-            }
-            (_, IntersectInput::Prepared(_)) => {
-                Box::new(|| Err(Error::Internal("a prepared sender learns nothing".into())))
-            }
+            IntersectResult::Payload(loaded, common, given) => Box::new(move || {
+                let given = given.map(|(schema, rows)| given_table(&schema, &rows, &peer)).transpose()?;
+                let joined: Vec<_> = given.into_iter().collect();
+                Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &common, &joined)?))
+            }),
+            IntersectResult::OnDisk(disk) => Box::new(move || Ok(Answer::Rows(Box::new(disk.common()?)))),
         }
     }
 }
@@ -136,7 +131,10 @@ pub(super) fn count_of(count: u64, min_result: Option<u64>) -> Answer {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::{RecordBatch, StringArray};
+
     use super::*;
+    use crate::table::Table;
 
     /// A party that is not told small numbers is not told that there is none.
     #[test]
@@ -154,6 +152,9 @@ mod tests {
             !IntersectResult::Count(1).is_nothing_in_common(&open)
                 && !IntersectResult::Nothing.is_nothing_in_common(&open)
         );
-        assert!(IntersectResult::Rows(Vec::new()).is_nothing_in_common(&held));
+        let batch = RecordBatch::try_from_iter([("x", Arc::new(StringArray::from(vec!["p"])) as _)]).unwrap();
+        let table = Table::new("table", batch.schema(), vec![batch]).unwrap();
+        let loaded = Arc::new(Loaded::of(&held, "a", table, false).unwrap());
+        assert!(IntersectResult::Rows(loaded, Vec::new()).is_nothing_in_common(&held));
     }
 }

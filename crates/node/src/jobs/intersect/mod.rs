@@ -24,6 +24,7 @@ mod sizes;
 pub mod star;
 mod sums;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tacita_core::channel::Channel;
@@ -32,7 +33,7 @@ use tacita_core::{Error, Result};
 use crate::agreement::{
     self, DiskOptions, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, Protocol, ResumePoint, Sizes, Source,
 };
-use crate::table::RowCounts;
+use crate::table::{ReadOptions, RowCounts};
 use disk::Disk;
 use prepared::PreparedPart;
 
@@ -55,18 +56,6 @@ pub enum IntersectInput {
 
 /// Reads and normalises a party's data.
 pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<IntersectInput> {
-    if let Some(limit) = sizes::quota_limit(job)
-        && me != job.receiver()
-        && !matches!(source, Source::Prepared { .. })
-    {
-        return Err(Error::Input(format!(
-            "limits.{limit}: it needs a prepared part, and this run has none: make one with `tacita prepare` and name it with \
-             --work, or agree to leave the limit out"
-        )));
-    }
-    if let Some((table, allow_unreadable)) = source.table()? {
-        return Ok(IntersectInput::Table(Arc::new(Loaded::of(job, me, table, allow_unreadable)?)));
-    }
     match source {
         Source::Prepared { directory, check } => {
             let prepared = PreparedPart::open(directory, job, me)?;
@@ -76,9 +65,39 @@ pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<IntersectInput> 
             Ok(IntersectInput::Prepared(Box::new(prepared)))
         }
         Source::Disk { path, options, allow_unreadable, work } => {
-            Ok(IntersectInput::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)))
+            Ok(IntersectInput::Disk(load_on_disk(job, me, (path, options), *allow_unreadable, work)?))
         }
-        _ => Err(Error::Internal("an intersection of something else than tables".into())),
+        _ => load_table(job, me, source).map(IntersectInput::Table),
+    }
+}
+
+/// Reads and normalises a party's table in memory.
+fn load_table(job: &JobSpec, me: &str, source: &Source) -> Result<Arc<Loaded>> {
+    check_prepared(job, me)?;
+    let (table, allow_unreadable) = source.only_table()?;
+    Loaded::of(job, me, table, allow_unreadable).map(Arc::new)
+}
+
+/// Reads and normalises a party's table on disk.
+fn load_on_disk(
+    job: &JobSpec,
+    me: &str,
+    (path, options): (&Path, &ReadOptions),
+    allow_unreadable: bool,
+    work: &DiskOptions,
+) -> Result<Arc<Disk>> {
+    check_prepared(job, me)?;
+    Disk::load(job, me, path, options, allow_unreadable, work).map(Arc::new)
+}
+
+/// Refuses to answer from a table what may be answered from a prepared part only.
+fn check_prepared(job: &JobSpec, me: &str) -> Result<()> {
+    match sizes::quota_limit(job) {
+        Some(limit) if me != job.receiver() => Err(Error::Input(format!(
+            "limits.{limit}: it needs a prepared part, and this run has none: make one with `tacita prepare` and name it with \
+             --work, or agree to leave the limit out"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -141,10 +160,7 @@ impl IntersectInput {
         protocol: Protocol,
         learned: Vec<String>,
     ) -> Result<agreement::RunResult> {
-        let found = agreement::RunResult {
-            answer: found.answer(job, me, self),
-            ..agreement::RunResult::nothing(protocol, learned)
-        };
+        let found = found.result(job, me, protocol, learned);
         match self.work() {
             Some(work) => found.with("work", work),
             None => Ok(found),
@@ -171,8 +187,8 @@ fn left_disk(job: &JobSpec, me: &str, work: &DiskOptions, done: ResumePoint) -> 
 /// A run on disk of which all parties have all they need of each other, as what is left: to write the result.
 fn left_on_disk(job: &JobSpec, me: &str, disk: Arc<Disk>) -> Result<(IntersectInput, agreement::RunResult)> {
     let protocol = disk.protocol(job)?;
-    let brought = IntersectInput::Disk(disk);
-    let found = if job.learns(me) { IntersectResult::OnDisk } else { IntersectResult::Nothing };
+    let brought = IntersectInput::Disk(disk.clone());
+    let found = if job.learns(me) { IntersectResult::OnDisk(disk) } else { IntersectResult::Nothing };
     let found = brought.found(job, me, found, protocol, job.job.learned(job, me, KnownSizes::default()))?;
     Ok((brought, found))
 }

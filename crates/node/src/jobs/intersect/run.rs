@@ -1,5 +1,7 @@
 //! The protocol, in the role that the job gives to a party.
 
+use std::sync::Arc;
+
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result};
@@ -9,7 +11,7 @@ use super::methods::{self, MethodContext};
 use super::sizes::{epoch, item_key_of_epoch, params};
 use super::{IntersectInput, Loaded, disk, pooled, prepared};
 use crate::agreement::handshake::HandshakeResult;
-use crate::agreement::{JobSpec, Reveal};
+use crate::agreement::{JobSpec, Protocol, Reveal};
 
 /// Runs the protocol in the role that the job gives to `me`.
 pub fn run(
@@ -20,12 +22,11 @@ pub fn run(
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<IntersectResult> {
-    if disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes) {
-        return run_buckets(job, me, brought, agreed, channel, rng);
-    }
+    let bucketed = disk::is_bucketed(&agreed.own_sizes, &agreed.peer_sizes);
     match brought {
-        IntersectInput::Prepared(prepared) => {
-            prepared.send(job, me, params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
+        IntersectInput::Disk(disk) => disk::run(job, me, disk::TablePlace::Disk(disk), agreed, channel, rng),
+        IntersectInput::Table(loaded) if bucketed => {
+            disk::run(job, me, disk::TablePlace::Memory(loaded), agreed, channel, rng)
         }
         IntersectInput::Table(loaded) if job.bucket().is_some() && job.reveal == Reveal::Count => {
             pooled::run(&setting(job, me, loaded, agreed), channel, rng)
@@ -33,7 +34,14 @@ pub fn run(
         IntersectInput::Table(loaded) => {
             methods::chosen(agreed.chosen.protocol)?.run(setting(job, me, loaded, agreed), channel, rng)
         }
-        IntersectInput::Disk(_) => Err(Error::Internal("a table on disk in a run in memory".into())),
+        IntersectInput::Prepared(_) if bucketed => Err(Error::Terms(format!(
+            "{} has its table on disk (--work), and a prepared part answers from memory: run it here with --input \
+             instead, or there without --work",
+            channel.peer()
+        ))),
+        IntersectInput::Prepared(prepared) => {
+            prepared.send(job, me, params(job, me, &agreed.own_sizes, &agreed.peer_sizes), channel)
+        }
     }
 }
 
@@ -43,6 +51,7 @@ pub fn run_each(
     each: &[(JobSpec, IntersectInput)],
     me: &str,
     agreed: &[HandshakeResult],
+    protocol: Protocol,
     channel: &mut Channel,
     rng: &mut ChaCha20Rng,
 ) -> Result<Vec<IntersectResult>> {
@@ -53,42 +62,18 @@ pub fn run_each(
         };
         runs.push(setting(job, me, loaded, agreed));
     }
-    let chosen = agreed.first().ok_or_else(|| Error::Internal("no key".into()))?.chosen;
-    methods::chosen(chosen.protocol)?.run_each(&runs, channel, rng)
+    methods::chosen(protocol)?.run_each(&runs, channel, rng)
 }
 
 /// Returns the context of a protocol in memory.
-fn setting<'a>(job: &'a JobSpec, me: &'a str, loaded: &'a Loaded, agreed: &'a HandshakeResult) -> MethodContext<'a> {
+fn setting<'a>(
+    job: &'a JobSpec,
+    me: &'a str,
+    loaded: &'a Arc<Loaded>,
+    agreed: &'a HandshakeResult,
+) -> MethodContext<'a> {
     let params = params(job, me, &agreed.own_sizes, &agreed.peer_sizes);
     let epoch = epoch(&agreed.peer_sizes).map(|epoch| prepared::bound_epoch(job, job.peer_of(me), &epoch));
     let item_key = epoch.as_ref().map_or_else(|| agreed.session.derive("item"), item_key_of_epoch);
     MethodContext { job, me, loaded, items: loaded.items(&item_key), epoch, params, agreed }
-}
-
-/// A run in which one of the parties has its table on disk.
-fn run_buckets(
-    job: &JobSpec,
-    me: &str,
-    brought: &IntersectInput,
-    agreed: &HandshakeResult,
-    channel: &mut Channel,
-    rng: &mut ChaCha20Rng,
-) -> Result<IntersectResult> {
-    let party = match brought {
-        IntersectInput::Disk(disk) => disk::TablePlace::Disk(disk),
-        IntersectInput::Table(loaded) => disk::TablePlace::Memory(&loaded.keys),
-        IntersectInput::Prepared(_) => {
-            return Err(Error::Terms(format!(
-                "{} has its table on disk (--work), and a prepared part answers from memory: run it here with --input \
-                 instead, or there without --work",
-                channel.peer()
-            )));
-        }
-    };
-    let common = disk::run(job, me, party, agreed, channel, rng)?;
-    match (job.learns(me), common) {
-        (false, _) => Ok(IntersectResult::Nothing),
-        (true, Some(common)) => Ok(IntersectResult::Rows(common)),
-        (true, None) => Ok(IntersectResult::OnDisk),
-    }
 }

@@ -8,7 +8,6 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use serde_json::json;
 use tacita_core::{Error, Result};
 
-use super::UnionInput;
 use super::load::Loaded;
 use super::methods::Found;
 use super::received::Received;
@@ -21,15 +20,9 @@ use crate::table::{Selection, named, schema_of};
 
 impl Found {
     /// Converts the result to an answer, to be made when the connections have ended.
-    pub(super) fn answer(
-        self,
-        job: &JobSpec,
-        me: &str,
-        brought: &UnionInput,
-        theirs: &Sizes,
-    ) -> Result<Deferred<Answer>> {
+    pub(super) fn answer(self, job: &JobSpec, me: &str, theirs: &Sizes) -> Deferred<Answer> {
         let (job, me, theirs) = (job.clone(), me.to_owned(), theirs.clone());
-        Ok(match self {
+        match self {
             Found::Nothing => Box::new(|| Ok(Answer::Nothing)),
             Found::Count(count) => Box::new(move || {
                 Ok(match job.limits.min_result.filter(|limit| count < *limit) {
@@ -41,26 +34,16 @@ impl Found {
                     ),
                 })
             }),
-            Found::OnDisk => {
-                let UnionInput::Disk(disk) = brought else {
-                    return Err(Error::Internal("a table in memory has found rows on disk".into()));
-                };
-                let disk = disk.clone();
-                Box::new(move || Ok(Answer::Rows(Box::new(disk.all(&job, &me)?))))
-            }
-            Found::Candidates(found) => {
-                let loaded = brought.table()?.clone();
-                Box::new(move || {
-                    let received = Received::of_candidates(&job, &me, &loaded, &found)?;
-                    in_memory(&job, &me, &loaded, received)
-                })
-            }
+            Found::OnDisk(disk) => Box::new(move || Ok(Answer::Rows(Box::new(disk.all(&job, &me)?)))),
+            Found::Candidates(loaded, found) => Box::new(move || {
+                let received = Received::of_candidates(&job, &me, &loaded, &found)?;
+                in_memory(&job, &me, &loaded, received)
+            }),
             // When the connections have ended: how long this takes says how much there is.
-            Found::Payloads(payloads) => {
-                let loaded = brought.table()?.clone();
+            Found::Payloads(loaded, payloads) => {
                 Box::new(move || in_memory(&job, &me, &loaded, Received::of(&job, &me, &payloads, &theirs)?))
             }
-        })
+        }
     }
 }
 

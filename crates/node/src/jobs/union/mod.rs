@@ -47,9 +47,7 @@ fn load(job: &JobSpec, me: &str, source: &Source) -> Result<UnionInput> {
     if let Source::Disk { path, options, allow_unreadable, work } = source {
         return Ok(UnionInput::Disk(Arc::new(Disk::load(job, me, path, options, *allow_unreadable, work)?)));
     }
-    let Some((table, allow_unreadable)) = source.table()? else {
-        return Err(Error::Internal("a union of something else than tables".into()));
-    };
+    let (table, allow_unreadable) = source.only_table()?;
     if job.protocol == POLYNOMIAL && job.learns(me) {
         return Err(Error::Input(format!(
             "{}: protocol = \"polynomial\" only tests given keys for being in the union: give a table of keys to test as a \
@@ -74,9 +72,9 @@ fn left(
     };
     let Some(disk) = disk else { return Ok(None) };
     let protocol = disk.protocol()?;
-    let brought = UnionInput::Disk(Arc::new(disk));
-    let found = if job.learns(me) { Found::OnDisk } else { Found::Nothing };
-    let answer = found.answer(job, me, &brought, &Sizes::default())?;
+    let disk = Arc::new(disk);
+    let found = if job.learns(me) { Found::OnDisk(disk.clone()) } else { Found::Nothing };
+    let (brought, answer) = (UnionInput::Disk(disk), found.answer(job, me, &Sizes::default()));
     let learned = learned::union(job, me, KnownSizes::default());
     let found = brought.found(agreement::RunResult { answer, ..agreement::RunResult::nothing(protocol, learned) })?;
     Ok(Some((brought, found)))
@@ -136,7 +134,7 @@ impl PartyInput for UnionInput {
         if let (UnionInput::Disk(disk), false) = (&*self, job.learns(me)) {
             disk.sent(protocol, &agreed.peer_sizes)?;
         }
-        let answer = own.answer(job, me, self, &agreed.peer_sizes)?;
+        let answer = own.answer(job, me, &agreed.peer_sizes);
         self.found(agreement::RunResult { answer, ..agreement::RunResult::nothing(protocol, learned) })
     }
 

@@ -15,8 +15,15 @@ use crate::table::output::Format;
 pub enum ResultFormat {
     /// Table in one of the table formats.
     Table(Format),
+    /// List for another program.
+    List(ListFormat),
+}
+
+/// Format of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListFormat {
     /// A key on each line.
-    List,
+    Keys,
     /// An address on each line, as feeds of addresses are written.
     Netset,
     /// Input for `ipset restore`.
@@ -29,12 +36,12 @@ pub enum ResultFormat {
 
 impl ResultFormat {
     /// The lists, with the word for each and the ending of its files.
-    const LISTS: [(ResultFormat, &'static str, &'static str); 5] = [
-        (ResultFormat::List, "list", ".txt"),
-        (ResultFormat::Netset, "netset", ".netset"),
-        (ResultFormat::Ipset, "ipset", ".ipset"),
-        (ResultFormat::Misp, "misp", ".misp.json"),
-        (ResultFormat::Stix, "stix", ".stix.json"),
+    const LISTS: [(ListFormat, &'static str, &'static str); 5] = [
+        (ListFormat::Keys, "list", ".txt"),
+        (ListFormat::Netset, "netset", ".netset"),
+        (ListFormat::Ipset, "ipset", ".ipset"),
+        (ListFormat::Misp, "misp", ".misp.json"),
+        (ListFormat::Stix, "stix", ".stix.json"),
     ];
 
     /// The form that a file's ending stands for; `-` is CSV, and `.json` a table.
@@ -43,7 +50,7 @@ impl ResultFormat {
     pub fn of(path: &Path) -> Result<ResultFormat> {
         let name = path.file_name().map_or(String::new(), |name| name.to_string_lossy().to_lowercase());
         match ResultFormat::LISTS.iter().find(|(.., ending)| name.ends_with(ending)) {
-            Some((format, ..)) => Ok(*format),
+            Some((list, ..)) => Ok(ResultFormat::List(*list)),
             None => Format::of(path).map(ResultFormat::Table).map_err(|error| match error {
                 Error::Input(text) => {
                     let lists = ResultFormat::LISTS.map(|(.., ending)| ending);
@@ -68,8 +75,8 @@ impl FromStr for ResultFormat {
     type Err = Error;
 
     fn from_str(word: &str) -> Result<ResultFormat> {
-        if let Some((format, ..)) = ResultFormat::LISTS.iter().find(|(_, name, _)| *name == word) {
-            return Ok(*format);
+        if let Some((list, ..)) = ResultFormat::LISTS.iter().find(|(_, name, _)| *name == word) {
+            return Ok(ResultFormat::List(*list));
         }
         Format::from_str(word).map(ResultFormat::Table).map_err(|_| {
             let lists = ResultFormat::LISTS.map(|(_, name, _)| name);
@@ -79,16 +86,15 @@ impl FromStr for ResultFormat {
 }
 
 /// Writes a list to a file, or to standard output.
-pub(super) fn write(results: &RoundResults, format: ResultFormat, path: &Path, existing: Existing) -> Result<()> {
+pub(super) fn write(results: &RoundResults, list: ListFormat, path: &Path, existing: Existing) -> Result<()> {
     let is_output = path.as_os_str() == "-";
     let name = if is_output { "standard output".to_owned() } else { path.display().to_string() };
-    let text = match format {
-        ResultFormat::Table(_) => Err(Error::Internal("a table is no list".into())),
-        ResultFormat::List => lists::keys(results),
-        ResultFormat::Netset => lists::netset(results),
-        ResultFormat::Ipset => lists::ipset(results),
-        ResultFormat::Misp => misp::list(results),
-        ResultFormat::Stix => stix::bundle(results),
+    let text = match list {
+        ListFormat::Keys => lists::keys(results),
+        ListFormat::Netset => lists::netset(results),
+        ListFormat::Ipset => lists::ipset(results),
+        ListFormat::Misp => misp::list(results),
+        ListFormat::Stix => stix::bundle(results),
     };
     let text = text.map_err(|error| match error {
         Error::Input(text) => Error::Input(format!("{name}: {text}")),

@@ -25,7 +25,7 @@ use crate::table::numbers::to_column;
 use crate::table::{Profile, Selection, Table, Warning, output, schema_of};
 use crate::watch::warn_own_user;
 
-pub use format::ResultFormat;
+pub use format::{ListFormat, ResultFormat};
 
 /// Separator between the values of a key.
 const BETWEEN: &str = "|";
@@ -245,9 +245,9 @@ impl RoundResults {
             ResultFormat::Table(format) => {
                 output::write_over(&Selection::all(&self.table()?).of_others(), path, Some(format), existing)
             }
-            list => {
+            ResultFormat::List(list) => {
                 format::write(self, list, path, existing)?;
-                self.left_out(path, Some(list))?.iter().for_each(warn_own_user);
+                self.left_out(path, Some(ResultFormat::List(list)))?.iter().for_each(warn_own_user);
                 Ok(())
             }
         }
@@ -256,7 +256,7 @@ impl RoundResults {
     /// Says which keys [`RoundResults::write`] leaves out of a file of this form, if any are.
     pub fn left_out(&self, path: &Path, format: Option<ResultFormat>) -> Result<Option<Warning>> {
         match format.map_or_else(|| ResultFormat::of(path), Ok)? {
-            ResultFormat::Stix => stix::left_out(self),
+            ResultFormat::List(ListFormat::Stix) => stix::left_out(self),
             _ => Ok(None),
         }
     }

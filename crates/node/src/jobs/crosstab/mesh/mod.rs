@@ -22,7 +22,7 @@ use super::output::{Cell, CrossTable};
 use super::run::{FEWER, numbers};
 use super::spec::CrosstabJob;
 use crate::agreement::words::bad;
-use crate::agreement::{Choice, Chosen, JobSpec, Network, PartContext, Peers, Sizes};
+use crate::agreement::{Choice, Chosen, JobSpec, Network, PartContext, Sizes};
 use crate::base::memory::Limit;
 use crate::jobs::aligned::{self, AlignedRows, RowAlignment};
 use crate::jobs::dot::mesh::check::check_products;
@@ -160,9 +160,7 @@ fn tell_all(
 /// Runs a party's part of the protocol.
 pub(super) fn run(job: &CrosstabJob<'_>, brought: &CrosstabInput, run: PartContext<'_>) -> Result<Found> {
     let PartContext { me, rng, peers, allowed, secret, .. } = run;
-    let Peers::Mesh { agreed, channels } = peers else {
-        return Err(Error::Internal("crosstab of several between two ends".into()));
-    };
+    let (agreed, channels) = peers.mesh()?;
     let (by, place) = (job.by(), job.parties.place(me)?);
     let mut heard = Heard::new(place, agreed.session.child("crosstab", 0));
 

@@ -20,7 +20,7 @@ use super::run::modulus_warning;
 use super::spec::DotJob;
 use crate::agreement::cost::{Calibration, Cost};
 use crate::agreement::{
-    Choice, Chosen, Disclosure, JobSpec, KnownSizes, Network, PartContext, Peers, Protocol, Reveal, RunResult, Sizes,
+    Choice, Chosen, Disclosure, JobSpec, KnownSizes, Network, PartContext, Protocol, Reveal, RunResult, Sizes,
 };
 use crate::jobs::aligned;
 use crate::jobs::numbers::ShareFile;
@@ -77,9 +77,7 @@ impl DotMethod for DotMesh {
     fn run(&self, brought: &mut DotInput, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
         let job = &DotJob { spec: job, own: &brought.own };
-        let Peers::Mesh { agreed, channels } = peers else {
-            return Err(Error::Internal("a product of several between two ends".into()));
-        };
+        let (agreed, channels) = peers.mesh()?;
         let table = (brought.columns.rows(), brought.ids.as_ref());
         let rows = aligned::align_among(job.alignment().as_ref(), me, table, agreed, channels, rng)?;
         let aligned = rows.columns(&brought.columns);

@@ -28,7 +28,7 @@ use zeroize::Zeroizing;
 
 use crate::agreement::{JobSpec, PoolPlace as Place};
 use crate::base::folder::Folder;
-use crate::base::text;
+use crate::base::text::{self, json};
 use crate::jobs::dot::methods::paillier;
 pub use fill::{Fill, fill};
 use key::PoolKey;
@@ -244,7 +244,7 @@ impl Facts {
     }
 
     fn write(&self, folder: &Folder) -> Result<()> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| Error::Internal(error.to_string()))?;
+        let text = json(serde_json::to_string_pretty(self))?;
         folder.write(FACTS_FILE, format!("{text}\n").as_bytes())
     }
 

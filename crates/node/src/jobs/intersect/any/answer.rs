@@ -15,32 +15,34 @@ use arrow_select::filter::filter_record_batch;
 use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Result};
 
-use crate::agreement::{Answer, Deferred, JobSpec};
+use crate::agreement::{Answer, Deferred};
 use crate::jobs::intersect::load::NUMBER_BYTES;
-use crate::jobs::intersect::{IntersectInput, IntersectResult, Loaded};
+use crate::jobs::intersect::{IntersectResult, Loaded};
 use crate::jobs::on_disk::rows::SortedRows;
 use crate::table::output::RowSource;
 use crate::table::payload::PayloadSchema;
 use crate::table::select::check_joined;
 use crate::table::{Selection, Table};
 
-/// The answer, of a party that brought this for each key and found that. `peer` is the other one.
-pub fn of(peer: &str, each: &[(JobSpec, IntersectInput)], found: Vec<IntersectResult>) -> Result<Deferred<Answer>> {
+/// The answer, of a party that found this by each key. `peer` is the other one.
+pub fn of(peer: &str, found: Vec<IntersectResult>) -> Result<Deferred<Answer>> {
     let (mut in_memory, mut on_disk) = (Vec::new(), Vec::new());
     let mut table = None;
-    for ((_, brought), found) in each.iter().zip(found) {
-        match (brought, found) {
-            (_, IntersectResult::Nothing) => return Ok(Box::new(|| Ok(Answer::Nothing))),
-            (IntersectInput::Table(loaded), IntersectResult::Rows(common)) => {
+    for found in found {
+        match found {
+            IntersectResult::Nothing => return Ok(Box::new(|| Ok(Answer::Nothing))),
+            IntersectResult::Rows(loaded, common) => {
                 table = Some(loaded.table().clone());
-                in_memory.push(Matches { loaded: loaded.clone(), common, given: None });
+                in_memory.push(Matches { loaded, common, given: None });
             }
-            (IntersectInput::Table(loaded), IntersectResult::Payload(common, given)) => {
+            IntersectResult::Payload(loaded, common, given) => {
                 table = Some(loaded.table().clone());
-                in_memory.push(Matches { loaded: loaded.clone(), common, given });
+                in_memory.push(Matches { loaded, common, given });
             }
-            (IntersectInput::Disk(disk), IntersectResult::OnDisk) => on_disk.push(disk.clone()),
-            _ => return Err(Error::Internal("several keys have found something else than rows".into())),
+            IntersectResult::OnDisk(disk) => on_disk.push(disk),
+            IntersectResult::Count(_) | IntersectResult::Sum(_) => {
+                return Err(Error::Internal("several keys have found something else than rows".into()));
+            }
         }
     }
     let peer = peer.to_owned();

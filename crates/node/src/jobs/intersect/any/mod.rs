@@ -14,6 +14,7 @@ mod spec;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 use tacita_core::channel::Channel;
@@ -21,7 +22,7 @@ use tacita_core::{Error, Result, Security};
 
 use super::load::{Loaded, NumberKey};
 use super::sizes::peer_schema;
-use super::{IntersectInput, IntersectResult, disk, hint, load, run, sizes};
+use super::{IntersectInput, IntersectResult, hint, load_on_disk, run, sizes};
 use crate::agreement::handshake::HandshakeResult;
 use crate::agreement::{
     self, DiskOptions, JobSpec, KnownSizes, PairContext, PartContext, PartyInput, ResumePoint, Sizes, Source,
@@ -75,27 +76,20 @@ pub fn load_all(job: &JobSpec, me: &str, source: &Source) -> Result<Alternatives
         drop(Folder::make(&work.directory)?);
         let bring = |(number, job): (usize, JobSpec)| {
             let work = DiskOptions { directory: directory_of(&work.directory, number), ..work.clone() };
-            let source = Source::Disk {
-                path: path.clone(),
-                options: options.clone(),
-                allow_unreadable: *allow_unreadable,
-                work,
-            };
-            let brought = load(&job, me, &source)?;
-            Ok((job, brought))
+            let disk = load_on_disk(&job, me, (path, options), *allow_unreadable, &work)?;
+            Ok((job, disk))
         };
-        let each: Vec<_> = jobs.into_iter().enumerate().map(bring).collect::<Result<_>>()?;
-        let all = on_disk(&each)?;
-        let counts = match all[0].together() {
+        let all: Vec<_> = jobs.into_iter().enumerate().map(bring).collect::<Result<_>>()?;
+        let first = &all[0].1;
+        let counts = match first.together() {
             Some(counts) => counts,
             None => counts::of_file(job, me, path, options)?,
         };
-        all[0].count_together(counts)?;
+        first.count_together(counts)?;
+        let each = all.into_iter().map(|(job, disk)| (job, IntersectInput::Disk(disk))).collect();
         return Ok(Alternatives { each, counts, directory: Some(work.directory.clone()) });
     }
-    let Some((table, allow_unreadable)) = source.table()? else {
-        return Err(Error::Internal("an intersection by several keys of something else than tables".into()));
-    };
+    let (table, allow_unreadable) = source.only_table()?;
     let counts = counts::of_table(job, me, &table)?;
     let numbers = NumberKey::fresh()?;
     let mut warned = Warned::default();
@@ -114,35 +108,22 @@ pub fn left(
     work: &DiskOptions,
     done: ResumePoint,
 ) -> Result<Option<(Alternatives, agreement::RunResult)>> {
-    let mut each = Vec::new();
+    let mut all = Vec::new();
     for (number, job) in job.alternatives().into_iter().enumerate() {
         let work = DiskOptions { directory: directory_of(&work.directory, number), ..work.clone() };
         let Some(disk) = super::left_disk(&job, me, &work, done)? else { return Ok(None) };
-        each.push((job, IntersectInput::Disk(disk.into())));
+        all.push((job, Arc::new(disk)));
     }
-    let all = on_disk(&each)?;
-    let (protocol, counts) = (all[0].protocol(job)?, all[0].together().unwrap_or_default());
+    let first = &all[0].1;
+    let (protocol, counts) = (first.protocol(job)?, first.together().unwrap_or_default());
+    let learns = job.learns(me);
+    let result = |disk: &Arc<_>| if learns { IntersectResult::OnDisk(disk.clone()) } else { IntersectResult::Nothing };
+    let found = all.iter().map(|(_, disk)| result(disk)).collect();
+    let each = all.into_iter().map(|(job, disk)| (job, IntersectInput::Disk(disk))).collect();
     let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
-    let found = part
-        .each
-        .iter()
-        .map(|_| if job.learns(me) { IntersectResult::OnDisk } else { IntersectResult::Nothing })
-        .collect();
     let learned = super::learned::intersect(job, me, KnownSizes::default());
     let found = part.found(job, me, found, agreement::RunResult::nothing(protocol, learned))?;
     Ok(Some((part, found)))
-}
-
-/// Returns the inputs that are on disk.
-fn on_disk(each: &[(JobSpec, IntersectInput)]) -> Result<Vec<&disk::Disk>> {
-    fn disk((_, brought): &(JobSpec, IntersectInput)) -> Option<&disk::Disk> {
-        match brought {
-            IntersectInput::Disk(disk) => Some(disk),
-            _ => None,
-        }
-    }
-    let all: Option<Vec<_>> = each.iter().map(disk).collect();
-    all.filter(|all| !all.is_empty()).ok_or_else(|| Error::Internal("a table on disk that is in memory".into()))
 }
 
 impl PartyInput for Alternatives {
@@ -186,7 +167,7 @@ impl PartyInput for Alternatives {
                 };
                 self.each.iter().zip(&of_keys).map(one).collect::<Result<Vec<_>>>()?
             }
-            Security::Malicious => run::run_each(&self.each, me, &of_keys, channel, rng)?,
+            Security::Malicious => run::run_each(&self.each, me, &of_keys, agreed.chosen.protocol, channel, rng)?,
         };
         if all.iter().all(|found| found.is_nothing_in_common(job)) {
             for ((job, brought), theirs) in self.each.iter().zip(&agreed.peer_sizes.any) {
@@ -229,14 +210,14 @@ impl Alternatives {
         let key = |((job, brought), found): (&(JobSpec, IntersectInput), &IntersectResult)| {
             let columns = job.key.as_ref().map(|key| key.columns.clone());
             let mut key = json!({ "columns": columns, "rows": brought.rows() });
-            if let IntersectResult::Rows(common) | IntersectResult::Payload(common, _) = found {
+            if let IntersectResult::Rows(_, common) | IntersectResult::Payload(_, common, _) = found {
                 key["common"] = common.len().into();
             }
             key
         };
         let keys: Vec<_> = self.each.iter().zip(&all).map(key).collect();
         let work: Vec<_> = self.each.iter().filter_map(|(_, brought)| brought.work()).collect();
-        let answer = answer::of(job.peer_of(me), &self.each, all)?;
+        let answer = answer::of(job.peer_of(me), all)?;
         let found = agreement::RunResult { answer, ..nothing }.with("keys", keys)?;
         if work.is_empty() { Ok(found) } else { found.with("work", work) }
     }

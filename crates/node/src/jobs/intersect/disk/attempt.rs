@@ -1,6 +1,7 @@
 //! An attempt at a run in buckets, between two parties or among several: what is kept of it, and where its items are
 //! meanwhile.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rand_core::CryptoRng;
@@ -9,19 +10,19 @@ use tacita_core::{Error, Progress, Result};
 
 use super::buckets::{DiskBuckets, MemoryBuckets};
 use super::{Disk, DiskAgreement};
-use crate::agreement::{self, JobSpec, Sizes, Terms};
+use crate::agreement::{self, JobSpec, Sizes};
 use crate::base::hex::{hex, unhex};
 use crate::base::text::{advised, count, counted};
+use crate::jobs::intersect::{IntersectResult, Loaded};
 use crate::jobs::on_disk::RESULT;
 use crate::jobs::on_disk::memory::for_buckets;
-use crate::table::TableKeys;
 
 /// Location of a party's table.
 pub enum TablePlace<'a> {
     /// Table that is on disk.
-    Disk(&'a Disk),
+    Disk(&'a Arc<Disk>),
     /// Table that is in memory.
-    Memory(&'a TableKeys),
+    Memory(&'a Arc<Loaded>),
 }
 
 /// An attempt, with whoever takes part in it.
@@ -59,27 +60,24 @@ fn at_odds(error: Error) -> Error {
     )
 }
 
-/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
-/// on disk are there.
-pub fn run_attempt(party: TablePlace<'_>, mut attempt: impl Attempt) -> Result<Option<Vec<usize>>> {
-    match party {
-        TablePlace::Disk(disk) => disk.run_attempt(attempt).map(|()| None),
-        TablePlace::Memory(keys) => {
+/// Runs all buckets that are left. Returns the rows that the party has in common with the others, if it learns them.
+pub fn run_attempt(party: TablePlace<'_>, learns: bool, mut attempt: impl Attempt) -> Result<IntersectResult> {
+    let found = match party {
+        TablePlace::Disk(disk) => {
+            disk.run_attempt(attempt)?;
+            IntersectResult::OnDisk(disk.clone())
+        }
+        TablePlace::Memory(loaded) => {
             // Nothing of this run is ever resumed by a party that keeps nothing: it is committed to nothing.
             let mut commitment = [0; 32];
             attempt.rng().fill_bytes(&mut commitment);
             let agreed = attempt.agree(&commitment, None).map_err(at_odds)?;
-            let source = MemoryBuckets::make(keys, &agreed.run.item_key(), attempt.buckets());
+            let source = MemoryBuckets::make(&loaded.keys, &agreed.run.item_key(), attempt.buckets());
             attempt.run(&agreed.remaining, &source)?;
-            Ok(Some(source.common()))
+            IntersectResult::Rows(loaded.clone(), source.common())
         }
-    }
-}
-
-/// Returns the fingerprint of all terms agreed on in a job, for use in a run of it.
-pub fn terms_of(job: &JobSpec) -> Result<[u8; 32]> {
-    let terms = unhex(&Terms::of(job).agreement()).and_then(|terms| terms.try_into().ok());
-    terms.ok_or_else(|| Error::Internal("terms have no fingerprint".into()))
+    };
+    Ok(if learns { found } else { IntersectResult::Nothing })
 }
 
 /// The run that parties of these sizes go on with: all have kept it.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use tacita_core::{Error, Result, Security};
 
-pub use self::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
+pub use self::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt};
 pub use self::run::{LANES, bucketed, buckets_of, check_sizes, is_bucketed, params, run};
 use crate::agreement::{DiskOptions, DiskRun, JobSpec, Protocol, ResumableRun, Reveal, Sizes, Topology};
 use crate::jobs::intersect::methods;

@@ -7,12 +7,13 @@ use tacita_core::channel::Channel;
 use tacita_core::protocol::intersect::buckets::{self, BucketSource, MAX_BUCKETS, Params, buckets_for};
 use tacita_core::{Error, Level, Progress, Result, Role};
 
-use super::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
+use super::attempt::{Attempt, TablePlace, check_fresh, resumed, run_attempt};
 use super::buckets::role;
 use super::{DiskAgreement, check_job};
 use crate::agreement::handshake::HandshakeResult;
-use crate::agreement::{JobSpec, Protocol, Sizes};
+use crate::agreement::{JobSpec, Protocol, Sizes, Terms};
 use crate::base::hex::unhex;
+use crate::jobs::intersect::IntersectResult;
 use crate::jobs::intersect::memory::of_bucket;
 use crate::jobs::intersect::methods::{self, Bucketed};
 use crate::jobs::on_disk::memory::{MIN_BYTES, for_buckets};
@@ -92,8 +93,7 @@ pub fn public_id(kept: &DiskAgreement) -> String {
     hasher.finalize().to_hex().to_string()
 }
 
-/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
-/// on disk are there.
+/// Runs all buckets that are left. Returns the rows that the party has in common with the others, if it learns them.
 pub fn run(
     job: &JobSpec,
     me: &str,
@@ -101,16 +101,16 @@ pub fn run(
     agreed: &HandshakeResult,
     channel: &mut Channel,
     rng: &mut impl CryptoRng,
-) -> Result<Option<Vec<usize>>> {
+) -> Result<IntersectResult> {
     let (own, theirs) = (&agreed.own_sizes, &agreed.peer_sizes);
     let params = params(job, me, agreed.chosen.protocol, own, theirs)?;
     let resumes = resumed(own, [theirs]).is_some();
     if !resumes {
         check_fresh(job, me, own, &[(channel.peer(), theirs)]).map_err(|error| channel.conclude_for(error))?;
     }
-    let (terms, progress) = (terms_of(job)?, channel.progress().clone());
+    let (terms, progress) = (Terms::of(job).agreement_bytes(), channel.progress().clone());
     let role = role(me == job.receiver());
-    run_attempt(party, Between { params, role, resumes, terms, agreed, progress, channel, rng })
+    run_attempt(party, job.learns(me), Between { params, role, resumes, terms, agreed, progress, channel, rng })
 }
 
 /// An attempt of two parties.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tacita_core::primitive::oprf::Suite;
 use tacita_core::protocol::intersect::live::Params;
 use tacita_core::session::Transcript;
-use tacita_core::{Error, Result, Security};
+use tacita_core::{Result, Security};
 
 use super::methods::{self, IntersectMethod, IntersectPair, ecdh};
 use super::prepared::{DEFAULT_MAX_CLIENTS, MAX_TOTAL_QUERIES};
@@ -78,7 +78,7 @@ impl Quota {
 impl Live {
     /// Reads the settings of a live list from a job file, for the party `me`.
     ///
-    /// Errors ([`Error::Input`]): it is not a job for one, or `me` is no party of it.
+    /// Errors ([`tacita_core::Error::Input`]): it is not a job for one, or `me` is no party of it.
     pub fn of(job: JobSpec, me: &str) -> Result<Live> {
         job.party(me)?;
         if job.clients.is_none() {
@@ -136,14 +136,14 @@ impl Live {
 /// Returns the parameters that are the same for all desks and epochs.
 fn params(job: &JobSpec) -> Result<Params> {
     let rows = job.limits.pad_to.unwrap_or_default() as usize;
-    let suite = Suite::of(job.level).ok_or_else(|| Error::Internal("a level without a group".into()))?;
+    let suite = ecdh::suite(job.level);
     let keys = job.alternatives().len().max(1);
     Params::new(rows.saturating_mul(keys), Quota::of(job).of_epoch() as usize, suite)
 }
 
 /// Refuses to run a job that is served.
 ///
-/// Errors ([`Error::Input`]): it has `[clients]`.
+/// Errors ([`tacita_core::Error::Input`]): it has `[clients]`.
 pub fn refuse_run(job: &JobSpec) -> Result<()> {
     if job.clients.is_some() { not_run(job) } else { Ok(()) }
 }

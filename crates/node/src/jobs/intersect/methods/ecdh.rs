@@ -93,10 +93,10 @@ impl IntersectPairMethod for Ecdh {
         let params = &params(run.params, run.job.level);
         let domain = run.epoch.map_or_else(|| TagDomain::of_session(session), |epoch| TagDomain::of_epoch(&epoch));
         match (&run.job.reveal, run.receives()) {
-            (Reveal::Rows, true) => Ok(IntersectResult::Rows(rows::receive(items, &domain, params, channel, rng)?)),
+            (Reveal::Rows, true) => Ok(run.rows(rows::receive(items, &domain, params, channel, rng)?)),
             (Reveal::Rows, false) => {
                 let common = rows::send(items, &domain, params, channel, rng)?;
-                Ok(common.map_or(IntersectResult::Nothing, IntersectResult::Rows))
+                Ok(common.map_or(IntersectResult::Nothing, |common| run.rows(common)))
             }
             (Reveal::Count, true) => {
                 Ok(IntersectResult::Count(count::receive(items, session, params, channel, rng)? as u64))

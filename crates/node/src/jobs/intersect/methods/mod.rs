@@ -6,6 +6,7 @@ pub mod published;
 pub mod vole;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use chacha20::ChaCha20Rng;
 use serde_json::Value;
@@ -270,7 +271,7 @@ pub struct MethodContext<'a> {
     /// Name of this party.
     pub me: &'a str,
     /// Loaded table of this party.
-    pub loaded: &'a Loaded,
+    pub loaded: &'a Arc<Loaded>,
     /// Items of this party.
     pub items: Vec<Item>,
     /// The id of the prepared part that items are bound to, in place of the session.
@@ -287,9 +288,14 @@ impl MethodContext<'_> {
         self.me == self.job.receiver()
     }
 
+    /// Returns the receiver's result.
+    pub fn rows(&self, common: Vec<usize>) -> IntersectResult {
+        IntersectResult::Rows(self.loaded.clone(), common)
+    }
+
     /// Returns the receiver's result, with the sender's rows.
     pub fn payload(&self, common: Matches) -> Result<IntersectResult> {
-        found_payload(self.job, self.me, common, &self.agreed.peer_sizes)
+        found_payload(self.job, self.me, self.loaded, common, &self.agreed.peer_sizes)
     }
 
     /// Returns the sender's result, if it is told.

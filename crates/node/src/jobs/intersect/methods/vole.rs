@@ -85,10 +85,10 @@ impl IntersectPairMethod for Vole {
         let (items, session) = (&run.items[..], &run.agreed.session);
         let params = &vole::Params::new(run.params, run.job.security)?;
         match (&run.job.reveal, run.receives()) {
-            (Reveal::Rows, true) => Ok(IntersectResult::Rows(rows::receive(items, session, params, channel, rng)?)),
+            (Reveal::Rows, true) => Ok(run.rows(rows::receive(items, session, params, channel, rng)?)),
             (Reveal::Rows, false) => {
                 let common = rows::send(items, session, params, channel, rng)?;
-                Ok(common.map_or(IntersectResult::Nothing, IntersectResult::Rows))
+                Ok(common.map_or(IntersectResult::Nothing, |common| run.rows(common)))
             }
             (Reveal::Payload, true) => {
                 run.payload(payload::receive(items, run.loaded.given_rows(), session, params, channel, rng)?)
@@ -117,7 +117,8 @@ impl IntersectPairMethod for Vole {
         let first = runs.first().ok_or_else(|| Error::Internal("no key".into()))?;
         match (&first.job.reveal, first.receives()) {
             (Reveal::Rows, true) => {
-                Ok(rows::receive_each(&inputs, channel, rng)?.into_iter().map(IntersectResult::Rows).collect())
+                let common = rows::receive_each(&inputs, channel, rng)?;
+                Ok(runs.iter().zip(common).map(|(run, common)| run.rows(common)).collect())
             }
             (Reveal::Payload, true) => {
                 let common = payload::receive_each(&inputs, channel, rng)?;

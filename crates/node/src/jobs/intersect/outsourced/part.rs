@@ -13,7 +13,7 @@ use tacita_core::{Error, Result};
 
 use super::super::found;
 use super::super::shown::Shown;
-use super::super::{IntersectInput, Loaded, hint};
+use super::super::{IntersectResult, Loaded, hint, load_table};
 use super::learned::learned;
 use super::published::bloom;
 use super::values::{self, Values};
@@ -26,29 +26,25 @@ use crate::transport::depot::DepotClient;
 
 /// Input that a party brings.
 pub struct OutsourcedInput {
-    brought: IntersectInput,
+    loaded: Arc<Loaded>,
     values: Values,
 }
 
 impl OutsourcedInput {
     /// Reads and normalises a party's data.
     pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<OutsourcedInput> {
-        let brought = super::super::load(job, me, source)?;
-        let values = match &brought {
-            IntersectInput::Table(loaded) => Values::of(job, me, loaded)?,
-            _ => return Err(Error::Internal("a table on disk in a run through a helper".into())),
-        };
-        Ok(OutsourcedInput { brought, values })
+        let loaded = load_table(job, me, source)?;
+        Ok(OutsourcedInput { values: Values::of(job, me, &loaded)?, loaded })
     }
 }
 
 impl PartyInput for OutsourcedInput {
     fn sizes(&self) -> Sizes {
-        self.brought.sizes()
+        self.loaded.sizes().clone()
     }
 
     fn rows(&self) -> RowCounts {
-        self.brought.rows()
+        self.loaded.keys().counts()
     }
 
     fn check_peer(&self, _job: &JobSpec, _theirs: &Sizes, _channel: &Channel) -> Result<()> {
@@ -57,7 +53,7 @@ impl PartyInput for OutsourcedInput {
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
-        let (depot, loaded) = at_helper(peers, &self.brought)?;
+        let (depot, loaded) = (at_helper(peers)?, &self.loaded);
         let (own, learned, params) = (job.parties.place(me)?, learned(job, me), params(job)?);
         let (met, post) = meet(&Ristretto255, own, job.parties.0.len(), &terms(job), depot, rng)?;
         tracing::info!("all parties are there");
@@ -71,14 +67,12 @@ impl PartyInput for OutsourcedInput {
                 if common.is_empty() && !loaded.keys().is_empty() {
                     hint::warn_of_nothing(job, me, loaded);
                 }
-                self.brought.found(job, me, found::IntersectResult::Rows(common), PROTOCOL, learned)?
+                IntersectResult::Rows(loaded.clone(), common).result(job, me, PROTOCOL, learned)
             }
-            Some(OutsourcedResult::Count(count)) => {
-                self.brought.found(job, me, found::IntersectResult::Count(count), PROTOCOL, learned)?
-            }
+            Some(OutsourcedResult::Count(count)) => IntersectResult::Count(count).result(job, me, PROTOCOL, learned),
             Some(OutsourcedResult::Sum(count, sum)) => {
                 let total = ecdh::sum::Total { count: count as _, sums: vec![i128::from(sum)] };
-                self.brought.found(job, me, found::IntersectResult::Sum(total), PROTOCOL, learned)?
+                IntersectResult::Sum(total).result(job, me, PROTOCOL, learned)
             }
             Some(OutsourcedResult::Payload(common, given)) => {
                 if common.is_empty() && !loaded.keys().is_empty() {
@@ -104,22 +98,22 @@ impl PartyInput for OutsourcedInput {
 }
 
 /// Input of a party to the published form.
-pub struct BloomInput(IntersectInput);
+pub struct BloomInput(Arc<Loaded>);
 
 impl BloomInput {
     /// Reads and normalises a party's data.
     pub fn load(job: &JobSpec, me: &str, source: &Source) -> Result<BloomInput> {
-        super::super::load(job, me, source).map(BloomInput)
+        load_table(job, me, source).map(BloomInput)
     }
 }
 
 impl PartyInput for BloomInput {
     fn sizes(&self) -> Sizes {
-        self.0.sizes()
+        self.0.sizes().clone()
     }
 
     fn rows(&self) -> RowCounts {
-        self.0.rows()
+        self.0.keys().counts()
     }
 
     fn check_peer(&self, _job: &JobSpec, _theirs: &Sizes, _channel: &Channel) -> Result<()> {
@@ -128,21 +122,18 @@ impl PartyInput for BloomInput {
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
-        let (depot, loaded) = at_helper(peers, &self.0)?;
+        let (depot, loaded) = (at_helper(peers)?, &self.0);
         let published = bloom::params(job)?;
         let common = published.run(job.parties.place(me)?, &terms(job), loaded, depot, rng)?;
-        let found = common.map_or(found::IntersectResult::Nothing, found::IntersectResult::Rows);
-        let found = self.0.found(job, me, found, bloom::PROTOCOL, learned(job, me))?;
+        let found = common.map_or(IntersectResult::Nothing, |common| IntersectResult::Rows(loaded.clone(), common));
+        let found = found.result(job, me, bloom::PROTOCOL, learned(job, me));
         Ok(RunResult { further_rounds: published.rounds(), ..found })
     }
 }
 
-/// The helper, and the own table in memory.
-fn at_helper<'a>(peers: Peers<'a>, brought: &'a IntersectInput) -> Result<(&'a DepotClient, &'a Arc<Loaded>)> {
-    match (peers, brought) {
-        (Peers::Depot(depot), IntersectInput::Table(loaded)) => Ok((depot, loaded)),
-        _ => Err(Error::Internal("a run through a helper without a depot".into())),
-    }
+/// Returns the helper of a run through one.
+fn at_helper<'a>(peers: Peers<'a>) -> Result<&'a DepotClient> {
+    peers.helper().ok_or_else(|| Error::Internal("a run through a helper without a depot".into()))
 }
 
 fn refuse_peer() -> Result<()> {

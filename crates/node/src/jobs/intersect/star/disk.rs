@@ -10,10 +10,11 @@ use tacita_core::protocol::intersect::star::MeshLink;
 use tacita_core::protocol::intersect::star::buckets::{self as star_buckets, Params};
 use tacita_core::{Error, Progress, Result};
 
-use super::super::disk::{Attempt, TablePlace, check_fresh, resumed, run_attempt, terms_of};
+use super::super::IntersectResult;
+use super::super::disk::{Attempt, TablePlace, check_fresh, resumed, run_attempt};
 use super::memory::of_bucket;
 use super::{PROTOCOL, parties};
-use crate::agreement::{JobSpec, Sizes, mesh};
+use crate::agreement::{JobSpec, Sizes, Terms, mesh};
 use crate::base::text::counted;
 
 /// Whether parties of these sizes intersect bucket by bucket: one of them has its work on disk.
@@ -49,8 +50,7 @@ pub fn params(job: &JobSpec, sizes: &BTreeMap<String, Sizes>) -> Result<Params> 
     Params::new(items, leader, learners, buckets)
 }
 
-/// Runs all buckets that are left. Returns the numbers of the common keys of a table in memory, ascending; those of one
-/// on disk are there.
+/// Runs all buckets that are left. Returns the rows that the party has in common with the others, if it learns them.
 pub fn run(
     job: &JobSpec,
     me: &str,
@@ -59,7 +59,7 @@ pub fn run(
     links: &[MeshLink],
     channels: &mut [Channel],
     rng: &mut (impl CryptoRng + Send),
-) -> Result<Option<Vec<usize>>> {
+) -> Result<IntersectResult> {
     let params = params(job, &agreed.sizes)?;
     let own = &agreed.sizes[me];
     let others: Vec<_> = job.others(me).into_iter().map(|name| (name, &agreed.sizes[name])).collect();
@@ -67,10 +67,10 @@ pub fn run(
     if !resumes {
         check_fresh(job, me, own, &others).map_err(|error| conclude_all_for(channels, error))?;
     }
-    let (me, terms) = (job.parties.place(me)?, terms_of(job)?);
+    let (learns, me, terms) = (job.learns(me), job.parties.place(me)?, Terms::of(job).agreement_bytes());
     let party_of_run = star_buckets::StarBucketsParty { me, params: &params, session: &agreed.session, links };
     let progress = channels.first().map(|channel| channel.progress().clone()).unwrap_or_default();
-    run_attempt(party, Among { party: party_of_run, resumes, terms, progress, channels, rng })
+    run_attempt(party, learns, Among { party: party_of_run, resumes, terms, progress, channels, rng })
 }
 
 /// An attempt of all parties.

@@ -12,11 +12,11 @@ use super::super::disk::TablePlace;
 use super::super::found;
 use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
-use super::super::{IntersectInput, Loaded, hint};
+use super::super::{IntersectInput, IntersectResult, Loaded, hint};
 use super::learned::learned;
 use super::{PROTOCOL, disk, longest, params};
 use crate::agreement::{
-    Answer, Deferred, JobSpec, KnownSizes, PartContext, PartyInput, Peers, RunResult, Sizes, Source, mesh,
+    Answer, Deferred, JobSpec, KnownSizes, PartContext, PartyInput, RunResult, Sizes, Source, mesh,
 };
 use crate::table::RowCounts;
 use crate::table::payload::PayloadSchema;
@@ -46,39 +46,36 @@ impl PartyInput for StarInput {
 
     fn run(&mut self, run: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run;
-        let Peers::Mesh { agreed, channels } = peers else {
-            return Err(Error::Internal("a star between two ends".into()));
-        };
+        let (agreed, channels) = peers.mesh()?;
         let links = agreed.links(job)?;
         // Who is done with the leader, or has nothing to do with another, waits while others work.
         let longest = longest(job, &agreed.sizes)?;
         channels.iter_mut().for_each(|channel| channel.allow_longer(longest));
         let learned = learned(job, me, KnownSizes { all: Some(&agreed.sizes), ..KnownSizes::default() });
-        if disk::is_bucketed(&agreed.sizes) {
-            let common = disk::run(job, me, self.party()?, agreed, &links, channels, rng)?;
-            let found = match (job.learns(me), common) {
-                (false, _) => found::IntersectResult::Nothing,
-                (true, Some(common)) => found::IntersectResult::Rows(common),
-                (true, None) => found::IntersectResult::OnDisk,
-            };
-            if let (IntersectInput::Table(loaded), true) = (&self.0, found.is_nothing_in_common(job)) {
-                warn_of_nothing(job, me, loaded, agreed);
+        let place = match &self.0 {
+            IntersectInput::Table(loaded) if !disk::is_bucketed(&agreed.sizes) => {
+                let answer = match in_memory((job, me), loaded, agreed, &agreed.session, channels, rng)? {
+                    None => RunResult::nothing(PROTOCOL, Vec::new()).answer,
+                    Some(common) => {
+                        if common.items.is_empty() {
+                            warn_of_nothing(job, me, loaded, agreed);
+                        }
+                        answer(loaded, (job, me), agreed, common)?
+                    }
+                };
+                return Ok(RunResult { answer, ..RunResult::nothing(PROTOCOL, learned) });
             }
-            return self.0.found(job, me, found, PROTOCOL, learned);
+            IntersectInput::Table(loaded) => TablePlace::Memory(loaded),
+            IntersectInput::Disk(disk) => TablePlace::Disk(disk),
+            IntersectInput::Prepared(_) => return Err(Error::Internal("a prepared part of a star".into())),
+        };
+        let found = disk::run(job, me, place, agreed, &links, channels, rng)?;
+        if let IntersectResult::Rows(loaded, common) = &found
+            && common.is_empty()
+        {
+            warn_of_nothing(job, me, loaded, agreed);
         }
-        let IntersectInput::Table(loaded) = &self.0 else {
-            return Err(Error::Internal("a table on disk in a run in memory".into()));
-        };
-        let answer = match in_memory((job, me), loaded, agreed, &agreed.session, channels, rng)? {
-            None => RunResult::nothing(PROTOCOL, Vec::new()).answer,
-            Some(common) => {
-                if common.items.is_empty() {
-                    warn_of_nothing(job, me, loaded, agreed);
-                }
-                answer(loaded, (job, me), agreed, common)?
-            }
-        };
-        Ok(RunResult { answer, ..RunResult::nothing(PROTOCOL, learned) })
+        self.0.found(job, me, found, PROTOCOL, learned)
     }
 
     fn ended(&self) -> Result<()> {
@@ -125,16 +122,6 @@ pub(in crate::jobs) fn common_rows(
         warn_of_nothing(alignment, me, loaded, agreed);
     }
     Ok(loaded.keys.rows_of(&common.items))
-}
-
-impl StarInput {
-    fn party(&self) -> Result<TablePlace<'_>> {
-        match &self.0 {
-            IntersectInput::Disk(disk) => Ok(TablePlace::Disk(disk)),
-            IntersectInput::Table(loaded) => Ok(TablePlace::Memory(&loaded.keys)),
-            IntersectInput::Prepared(_) => Err(Error::Internal("a prepared part of a star".into())),
-        }
-    }
 }
 
 /// Says what to look at if nothing is common though all have keys.

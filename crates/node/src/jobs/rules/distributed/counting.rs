@@ -26,9 +26,7 @@ pub struct ItemsetCounter {
 impl ItemsetCounter {
     /// Reads the items from a table, an item in each row.
     pub fn load(job: &RulesJob<'_>, me: &str, counts: &BucketCounts, source: &Source) -> Result<ItemsetCounter> {
-        let Some((table, _)) = source.table()? else {
-            return Err(Error::Internal("a bucket without items".into()));
-        };
+        let (table, _) = source.only_table()?;
         let items = columns(&table, usize::try_from(counts.rows).unwrap_or(usize::MAX))?;
         let own = |set| part_of(set, side(job, me) as u8);
         if counts.candidates.iter().flat_map(own).any(|item| item.number as usize >= items.len()) {

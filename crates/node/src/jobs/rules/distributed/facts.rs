@@ -7,6 +7,7 @@ use serde_json::Value;
 use tacita_core::{Error, Result};
 
 use crate::agreement::ItemsFrom;
+use crate::base::text::json;
 use crate::jobs::rules::load::{item_columns, refuse_blank_line};
 use crate::jobs::rules::spec::RulesJob;
 use crate::table::Table;
@@ -107,7 +108,7 @@ fn read(facts: &Value) -> Result<Looks> {
 }
 
 fn written(looks: &Looks) -> Result<Value> {
-    serde_json::to_value(looks).map_err(|error| Error::Internal(error.to_string()))
+    json(serde_json::to_value(looks))
 }
 
 #[cfg(test)]

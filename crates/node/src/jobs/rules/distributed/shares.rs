@@ -6,6 +6,7 @@ use tacita_core::{Error, Result, Session};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::base::hex::hex;
+use crate::base::text::json;
 
 /// A bucket's shares of the counts of a level's mixed candidates. Secret: zeroized when dropped, never printed.
 #[derive(Serialize, Deserialize, ZeroizeOnDrop)]
@@ -32,7 +33,7 @@ impl LevelShares {
 
     /// The file, which is for this party alone.
     pub fn text(&self) -> Result<Zeroizing<String>> {
-        serde_json::to_string(self).map(Zeroizing::new).map_err(|error| Error::Internal(error.to_string()))
+        json(serde_json::to_string(self)).map(Zeroizing::new)
     }
 
     /// The sum of what all buckets have left, by the text of their files, and what stands for all their runs.

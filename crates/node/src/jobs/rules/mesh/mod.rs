@@ -8,17 +8,17 @@ mod learned;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use tacita_core::Result;
 use tacita_core::channel::{Channel, Traffic};
 use tacita_core::protocol::dot::ot::Extension;
 use tacita_core::protocol::mesh::{Heard, MeshOts};
 use tacita_core::protocol::rules::Params;
 use tacita_core::protocol::rules::baskets::Baskets;
-use tacita_core::{Error, Result};
 
 use super::products::LevelLog;
 use super::spec::RulesJob;
 use super::{Found, RulesInput, mine_named, mining, warn_of_common_rows};
-use crate::agreement::{Choice, Chosen, Network, PartContext, Peers, Sizes};
+use crate::agreement::{Choice, Chosen, Network, PartContext, Sizes};
 use crate::base::memory::Limit;
 use crate::base::text::names;
 use crate::jobs::aligned;
@@ -43,9 +43,7 @@ pub(super) fn choose(job: &RulesJob<'_>, sizes: &BTreeMap<String, Sizes>, networ
 /// Runs a party's part of the protocol.
 pub(super) fn run(job: &RulesJob<'_>, brought: &RulesInput, run: PartContext<'_>) -> Result<Found> {
     let PartContext { me, rng, peers, allowed, .. } = run;
-    let Peers::Mesh { agreed, channels } = peers else {
-        return Err(Error::Internal("rules of several between two ends".into()));
-    };
+    let (agreed, channels) = peers.mesh()?;
     warn_of_common_rows(job, &names(&job.others(me)));
     let table = (brought.items.rows(), brought.ids.as_ref());
     let aligned = aligned::align_among(job.alignment().as_ref(), me, table, agreed, channels, rng)?;

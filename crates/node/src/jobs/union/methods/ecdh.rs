@@ -1,6 +1,8 @@
 //! Union by Diffie-Hellman: see `tacita_core::protocol::union::ecdh`; a count, by
 //! `tacita_core::protocol::intersect::ecdh::count`.
 
+use std::sync::Arc;
+
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::primitive::oprf::Suite;
@@ -120,7 +122,7 @@ impl Method for Ecdh {
                 Ok(())
             };
             ecdh::receive(&items[..], &MemorySpace, session, &params, channel, rng, &mut take)?;
-            return Ok(Found::Payloads(payloads));
+            return Ok(Found::Payloads(loaded.clone(), payloads));
         }
         let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
@@ -133,7 +135,7 @@ impl Method for Ecdh {
 /// A run of a party whose table is on disk. The receiver writes as much for an item that it has as for one that it
 /// lacks.
 fn run_on_disk(
-    disk: &Disk,
+    disk: &Arc<Disk>,
     item_key: &[u8; 32],
     setting: &Setting<'_>,
     channel: &mut Channel,
@@ -151,7 +153,7 @@ fn run_on_disk(
     let room = disk.room(params.sender_items);
     ecdh::receive_each(&items, &room, setting.session, &params, channel, rng, &mut each)?;
     disk.received(received, PROTOCOL, &setting.agreed.peer_sizes)?;
-    Ok(Found::OnDisk)
+    Ok(Found::OnDisk(disk.clone()))
 }
 
 /// Returns the parameters that both parties derive from terms and sizes, if only a number is revealed.

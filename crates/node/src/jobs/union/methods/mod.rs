@@ -3,6 +3,8 @@
 pub mod ecdh;
 mod published;
 
+use std::sync::Arc;
+
 use chacha20::ChaCha20Rng;
 use tacita_core::channel::Channel;
 use tacita_core::protocol::published::intersect::{self, polynomial::PolynomialRequest};
@@ -10,6 +12,8 @@ use tacita_core::session::Session;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
+use super::disk::Disk;
+use super::load::Loaded;
 use super::{Union, UnionInput, sizes};
 use crate::agreement::cost::{Calibration, RoleCost};
 use crate::agreement::handshake::HandshakeResult;
@@ -139,14 +143,14 @@ impl Pair<'_> {
 pub(super) enum Found {
     /// No result: the party is not meant to learn anything.
     Nothing,
-    /// Numbers of the keys tried that are in the union.
-    Candidates(Vec<usize>),
+    /// Table in memory, and the numbers of the keys tried that are in the union.
+    Candidates(Arc<Loaded>, Vec<usize>),
     /// Number of keys that the two have together.
     Count(u64),
-    /// Rows, which are on disk.
-    OnDisk,
-    /// Data that the peer gives for its keys that this party lacks, concatenated.
-    Payloads(Zeroizing<Vec<u8>>),
+    /// Table on disk, where the peer's rows are, too.
+    OnDisk(Arc<Disk>),
+    /// Table in memory, and the data that the peer gives for its keys that this party lacks, concatenated.
+    Payloads(Arc<Loaded>, Zeroizing<Vec<u8>>),
 }
 
 /// Runs a protocol once.

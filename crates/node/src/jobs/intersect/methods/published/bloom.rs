@@ -112,7 +112,7 @@ impl IntersectPairMethod for Bloom {
     fn run(&self, run: MethodContext<'_>, channel: &mut Channel, rng: &mut ChaCha20Rng) -> Result<IntersectResult> {
         let (params, session) = (filters(run.job, &run.params)?, &run.agreed.session);
         if run.receives() {
-            Ok(IntersectResult::Rows(bloom::receive(&run.items, &params, session, channel, rng)?))
+            Ok(run.rows(bloom::receive(&run.items, &params, session, channel, rng)?))
         } else {
             bloom::send(&run.items, &params, session, channel, rng).map(|()| IntersectResult::Nothing)
         }

@@ -2,6 +2,7 @@
 //! `tacita_core::protocol::published::intersect::kissner_song`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -13,13 +14,13 @@ use super::polynomial;
 use crate::agreement::cost::{Calibration, Cost, RoleCost};
 use crate::agreement::words::bad;
 use crate::agreement::{
-    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartContext, PartyInput, Peers, Protocol, Reveal, RunResult,
-    Sizes, Source, Topology,
+    Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartContext, PartyInput, Protocol, Reveal, RunResult, Sizes,
+    Source, Topology,
 };
 use crate::base::text::{count, names};
 use crate::jobs::intersect::learned::{counted_in, hint_of_size, limit};
 use crate::jobs::intersect::methods::IntersectMethod;
-use crate::jobs::intersect::{Intersect, IntersectInput, found, hint, in_group, load, star};
+use crate::jobs::intersect::{Intersect, IntersectResult, Loaded, check_peer, hint, in_group, load_table, star};
 use crate::jobs::learned::no_common_keys;
 use crate::jobs::polynomials::POLYNOMIAL;
 use crate::table::RowCounts;
@@ -197,12 +198,12 @@ fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<String> {
 }
 
 /// Input that a party brings.
-struct Several(IntersectInput);
+struct Several(Arc<Loaded>);
 
 impl Several {
     /// Reads and normalises a party's data.
     fn load(job: &JobSpec, me: &str, source: &Source) -> Result<Several> {
-        let loaded = load(job, me, source)?;
+        let loaded = load_table(job, me, source)?;
         check_work(job, &format!("{me} has"), loaded.sizes().items).map_err(Error::Input)?;
         Ok(Several(loaded))
     }
@@ -210,23 +211,21 @@ impl Several {
 
 impl PartyInput for Several {
     fn sizes(&self) -> Sizes {
-        self.0.sizes()
+        self.0.sizes().clone()
     }
 
     fn rows(&self) -> RowCounts {
-        self.0.rows()
+        self.0.keys().counts()
     }
 
     fn check_peer(&self, job: &JobSpec, theirs: &Sizes, channel: &Channel) -> Result<()> {
-        self.0.check_peer(job, theirs, channel)?;
+        check_peer(job, self.0.sizes(), theirs, channel)?;
         check_work(job, "it claims", theirs.items).map_err(|check| channel.violation(check))
     }
 
     fn run(&mut self, run_of: PartContext<'_>) -> Result<RunResult> {
         let PartContext { job, me, rng, peers, .. } = run_of;
-        let (Peers::Mesh { agreed, channels }, IntersectInput::Table(loaded)) = (peers, &self.0) else {
-            return Err(Error::Internal("polynomials of several between two ends".into()));
-        };
+        let ((agreed, channels), loaded) = (peers.mesh()?, &self.0);
         let params = params(job, &agreed.sizes)?;
         // The others wait for each other, whom this party does not see.
         let patience = polynomial::patience(work(&params) * params.parties as f64);
@@ -239,13 +238,8 @@ impl PartyInput for Several {
             hint::warn_of_nothing(job, me, loaded);
         }
         let learned = learned(job, me, KnownSizes { all: Some(&agreed.sizes), ..KnownSizes::default() });
-        self.0.found(
-            job,
-            me,
-            common.map_or(found::IntersectResult::Nothing, found::IntersectResult::Rows),
-            POLYNOMIAL,
-            learned,
-        )
+        let found = common.map_or(IntersectResult::Nothing, |common| IntersectResult::Rows(loaded.clone(), common));
+        Ok(found.result(job, me, POLYNOMIAL, learned))
     }
 }
 

@@ -157,7 +157,7 @@ impl IntersectPairMethod for Polynomial {
             (Reveal::Count, false) => {
                 polynomial::count::send(items, &params, channel, rng).map(|()| IntersectResult::Nothing)
             }
-            (_, true) => Ok(IntersectResult::Rows(polynomial::rows::receive(items, &params, channel, rng)?)),
+            (_, true) => Ok(run.rows(polynomial::rows::receive(items, &params, channel, rng)?)),
             (_, false) => polynomial::rows::send(items, &params, channel, rng).map(|()| IntersectResult::Nothing),
         }
     }

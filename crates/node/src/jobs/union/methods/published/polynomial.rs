@@ -101,7 +101,8 @@ impl Method for Polynomial {
         let candidates = loaded.candidates().ok_or_else(|| Error::Internal("no keys are there to be tried".into()))?;
         let candidates = load::items(&candidates.1, &item_key);
         channel.set_patience(patience(params.cost(candidates.len()).work()));
-        polynomial::receive(&items, &candidates, &params, channel, rng).map(Found::Candidates)
+        let found = polynomial::receive(&items, &candidates, &params, channel, rng)?;
+        Ok(Found::Candidates(loaded.clone(), found))
     }
 }
 

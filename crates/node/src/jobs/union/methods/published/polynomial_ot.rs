@@ -78,7 +78,7 @@ impl Method for PolynomialOt {
                 Ok(())
             };
             polynomial_ot::receive(&items, setting.session, &params, channel, rng, &mut take)?;
-            return Ok(Found::Payloads(payloads));
+            return Ok(Found::Payloads(loaded.clone(), payloads));
         }
         let giver = loaded.giver(setting.job, setting.me)?;
         let payload = |key: usize, out: &mut Vec<u8>| giver.give(key, out);
