@@ -61,7 +61,13 @@ class Running(Future[Result]):
         return self._cancel_requested
 
     def cancelled(self) -> bool:
-        """Whether it was cancelled, before it began or while it ran."""
+        """Says whether it was cancelled, before it began or while it ran.
+
+        Returns
+        -------
+        bool
+            Whether it was.
+        """
         return super().cancelled() or (self.done() and isinstance(self.exception(), CancelledError))
 
     def __await__(self) -> Generator[Any, None, Result]:
@@ -183,7 +189,23 @@ class Session:
         return plan(self.job(question), rows=rows, tables={self._me: data})
 
     def job(self, question: Question) -> Job:
-        """Returns the job that a question is among the parties of this session, with their addresses and identities."""
+        """Returns the job that a question is among the parties of this session, with their addresses and identities.
+
+        Parameters
+        ----------
+        question : Question
+            The question.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        InputError
+            The question names other parties, or is an `Aggregate`.
+        """
         if not isinstance(question, Question):
             raise _input(f"question: a {type(question).__qualname__} is not a question: give a tacita.Intersect(...), or another question")
         if question.kind == "aggregate":
@@ -274,6 +296,11 @@ def connect(
     -------
     Session
         A context manager: at its end, what is still running is cancelled.
+
+    Raises
+    ------
+    InputError
+        An argument does not fit; or the identity cannot be read.
 
     Examples
     --------
