@@ -122,7 +122,7 @@ def lacks(function: Callable[..., Any]) -> list[str]:
 
 def test_every_public_function_documents_what_it_takes_and_gives() -> None:
     found = dict(public_functions())
-    assert len(found) > 40 and "tacita.Result.join" in found
+    assert len(found) > 40 and "tacita.Result.join" in found and "tacita.doctor" in found
     assert {name: lacking for name, function in found.items() if (lacking := lacks(function))} == {}
 
 
