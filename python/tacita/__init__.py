@@ -15,7 +15,9 @@ elsewhere. A `Job` is any question by the keys of its job file.
 
 from . import errors, learn, ledger, plot, policy
 from ._connect import Running, Session, connect
+from ._doctor import Diagnosis, Finding, doctor
 from ._identity import Identity
+from ._inspect import ColumnFacts, Inspection, inspect
 from ._job import Job
 from ._keys import JobKeys
 from ._local import Local, local
@@ -46,15 +48,19 @@ __all__ = [
     "Aggregate",
     "AuthenticationError",
     "Cells",
+    "ColumnFacts",
     "Count",
     "Counts",
     "Crosstab",
     "Data",
+    "Diagnosis",
     "Dot",
     "Error",
+    "Finding",
     "Frequent",
     "Identity",
     "InputError",
+    "Inspection",
     "InternalError",
     "Intersect",
     "Job",
@@ -86,9 +92,11 @@ __all__ = [
     "__version__",
     "connect",
     "date",
+    "doctor",
     "dot",
     "errors",
     "frequent_itemsets",
+    "inspect",
     "intersect",
     "learn",
     "ledger",

@@ -10,7 +10,9 @@ from typing import Any
 
 from . import _tacita
 from ._arguments import check_mapping
+from ._doctor import Diagnosis, doctor
 from ._identity import Identity, _inner
+from ._inspect import Inspection, inspect
 from ._job import Job
 from ._keys import MemberTable
 from ._plan import Plan, plan
@@ -61,7 +63,13 @@ class Running(Future[Result]):
         return self._cancel_requested
 
     def cancelled(self) -> bool:
-        """Whether it was cancelled, before it began or while it ran."""
+        """Says whether it was cancelled, before it began or while it ran.
+
+        Returns
+        -------
+        bool
+            Whether it was.
+        """
         return super().cancelled() or (self.done() and isinstance(self.exception(), CancelledError))
 
     def __await__(self) -> Generator[Any, None, Result]:
@@ -182,8 +190,69 @@ class Session:
         self._open()
         return plan(self.job(question), rows=rows, tables={self._me: data})
 
+    def inspect(self, question: Question, data: Data) -> Inspection:
+        """Examines a table: its columns, and its keys as a question would match them. Nothing leaves this machine.
+
+        Parameters
+        ----------
+        question : Question
+            What would be asked.
+        data : table
+            This party's table.
+
+        Returns
+        -------
+        Inspection
+            The findings as data and as text: see `tacita.inspect`.
+        """
+        self._open()
+        return inspect(data, self.job(question), self._me)
+
+    def doctor(
+        self, question: Question, data: Data | None = None, *, output: Path | None = None, overwrite: bool = False, meet: bool = False
+    ) -> Diagnosis:
+        """Checks what a question needs: identities, addresses, clock and table. No data is sent. What was asked before is answered first.
+
+        Parameters
+        ----------
+        question : Question
+            What would be asked.
+        data : table, optional
+            This party's table.
+        output, overwrite
+            A file for the result, and whether it may be there already: see `tacita.doctor`.
+        meet : bool
+            Whether to connect to the peers, each of which does the same at the same time, and to compare clocks, versions and terms.
+
+        Returns
+        -------
+        Diagnosis
+            The findings, each with its state and advice. It is true if nothing is to be mended.
+        """
+        job, timeout = self.job(question), self._options["timeout"]
+        with self._turn:
+            self._open()
+            # It listens where questions do.
+            return doctor(job, self._me, self._identity, data=data, output=output, overwrite=overwrite, meet=meet, timeout=timeout)
+
     def job(self, question: Question) -> Job:
-        """Returns the job that a question is among the parties of this session, with their addresses and identities."""
+        """Returns the job that a question is among the parties of this session, with their addresses and identities.
+
+        Parameters
+        ----------
+        question : Question
+            The question.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        InputError
+            The question names other parties, or is an `Aggregate`.
+        """
         if not isinstance(question, Question):
             raise _input(f"question: a {type(question).__qualname__} is not a question: give a tacita.Intersect(...), or another question")
         if question.kind == "aggregate":
@@ -274,6 +343,11 @@ def connect(
     -------
     Session
         A context manager: at its end, what is still running is cancelled.
+
+    Raises
+    ------
+    InputError
+        An argument does not fit; or the identity cannot be read.
 
     Examples
     --------

@@ -29,7 +29,25 @@ class Identity:
 
     @classmethod
     def create(cls, directory: Path, name: str = "tacita") -> Identity:
-        """Makes a new identity in `directory`. A key that is already there stays, and is an error."""
+        """Makes a new identity. A key that is already there stays, and is an error.
+
+        Parameters
+        ----------
+        directory : path
+            Directory for the key pair, which only its owner can read.
+        name : str
+            Name in the certificate.
+
+        Returns
+        -------
+        Identity
+            The identity.
+
+        Raises
+        ------
+        InputError
+            There is a key already, or the directory cannot be written.
+        """
         check_path("directory", directory)
         with named():
             _tacita.Identity.create(directory, name)
@@ -37,7 +55,23 @@ class Identity:
 
     @classmethod
     def load(cls, directory: Path) -> Identity:
-        """Reads the identity in `directory`."""
+        """Reads an identity, as ``Identity(directory)`` does.
+
+        Parameters
+        ----------
+        directory : path
+            Directory of the key pair.
+
+        Returns
+        -------
+        Identity
+            The identity.
+
+        Raises
+        ------
+        InputError
+            There is none, or it cannot be read.
+        """
         return cls(directory)
 
     @property

@@ -60,28 +60,89 @@ class Job:
 
     @classmethod
     def load(cls, path: Path) -> Job:
-        """Reads a job file, TOML or JSON. Raises `InputError`, which names the line, where it is none."""
+        """Reads a job file, TOML or JSON.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        InputError
+            The file is no job; the message names the line.
+        """
         check_path("path", path)
         return cls._of(_tacita.Spec.load(path))
 
     @classmethod
     def from_file(cls, path: Path) -> Job:
-        """Reads a job file: `load` by another name."""
+        """Reads a job file: `load` by another name.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         return cls.load(path)
 
     @classmethod
     def parse(cls, text: str) -> Job:
-        """Reads a job from the text of a job file, TOML or JSON."""
+        """Reads a job from the text of a job file.
+
+        Parameters
+        ----------
+        text : str
+            TOML or JSON.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        InputError
+            The text is no job; the message names the line.
+        """
         with named():
             return cls._of(_tacita.Spec.parse(text, False))
 
     def to_toml(self) -> str:
-        """The job as the text of a job file: as it was written, or of arguments and JSON the same in TOML."""
+        """Returns the job as the text of a job file.
+
+        Returns
+        -------
+        str
+            The text as it was written; of arguments and JSON the same in TOML.
+        """
         return self._spec.to_toml()
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
-        """Writes a job file: JSON where the name ends in ``.json`` and the job is of arguments or JSON, else TOML. A file that is there stays, unless
-        `overwrite`."""
+        """Writes a job file.
+
+        Parameters
+        ----------
+        path : path
+            The file: JSON where its name ends in ``.json`` and the job is of arguments or JSON, else TOML.
+        overwrite : bool
+            Whether a file that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            The file is there, or cannot be written; or the job was read from TOML, and the name ends in ``.json``.
+        """
         check_path("path", path)
         file = pathlib.Path(path)
         text, is_json = self._spec.text
@@ -157,7 +218,18 @@ class Job:
         return terms
 
     def learned(self, party: str) -> list[str]:
-        """What a party will learn, in sentences."""
+        """Says what a party will learn.
+
+        Parameters
+        ----------
+        party : str
+            The party.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
         return self._spec.learned(party)
 
     def __repr__(self) -> str:

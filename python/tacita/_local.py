@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from ._arguments import check_mapping
+from ._inspect import Inspection, inspect
 from ._job import Job
 from ._plan import Plan, plan
 from ._progress import ShowProgress
@@ -82,6 +83,30 @@ class Local:
         """
         tables = self._open()
         return plan(self._job(question), tables=tables, **self._network)
+
+    def inspect(self, question: Question) -> dict[str, Inspection]:
+        """Examines each party's table: its columns, and its keys as a question would match them.
+
+        Parameters
+        ----------
+        question : Question
+            What would be asked.
+
+        Returns
+        -------
+        dict of str to Inspection
+            The findings by party, as data and as text: see `tacita.inspect`.
+
+        Examples
+        --------
+        >>> import polars as pl, tacita
+        >>> session = tacita.local({"a": pl.DataFrame({"id": [1, 2, 2]}), "b": pl.DataFrame({"id": [2, None]})})
+        >>> found = session.inspect(tacita.Intersect(key=["id"], reveal=tacita.Rows(to="a")))
+        >>> found["a"].counts["duplicates"], found["b"].counts["nulls"]
+        (1, 1)
+        """
+        job = self._job(question)
+        return {name: inspect(table, job, name) for name, table in self._open().items()}
 
     def close(self) -> None:
         """Lets go of the tables. Answers stay as they are."""

@@ -88,10 +88,34 @@ def intersect(
 ) -> Result:
     """Finds the rows that this party and one other have in common: as ``tacita intersect``, with which it can also be met.
 
-    `peer` is the other's fingerprint. `reveal` is ``rows``, ``count``, ``sum:COLUMN`` (several: ``sum:A,B``), ``mean:COLUMN`` or ``payload``, for which a party `gives` columns. What else can be
-    said
-    is in `Pair`.
+    Parameters
+    ----------
+    data : table
+        This party's table.
+    peer : str
+        The other's fingerprint.
+    identity : Identity or path
+        This party's key pair.
+    key : sequence of str or mapping of str to str
+        Columns to match rows by; a mapping has own headers by agreed name.
+    reveal : str
+        ``rows``, ``count``, ``sum:COLUMN`` (several: ``sum:A,B``), ``mean:COLUMN``, or ``payload``, for which a party gives columns.
+    gives, peer_gives : sequence of str
+        Columns that this party gives, and that the peer gives.
+    duplicates : {"all", "first", "error", "multiset"}
+        Treatment of rows with equal keys.
+    nulls : {"skip", "error"}
+        Treatment of rows without a key.
+    **pair
+        What both parties say, each from its own side: see `Pair`.
 
+    Returns
+    -------
+    Result
+        What this party learns.
+
+    Examples
+    --------
     >>> tacita.intersect(  # doctest: +SKIP
     ...     table, "SHA256:...", "id", key={"name": "insured", "dob": "birth"}, connect="a.example:7400", receiver="peer"
     ... )
@@ -119,8 +143,36 @@ def union(
     nulls: str = "skip",
     **pair: Unpack[Pair],
 ) -> Result:
-    """Finds the rows that this party or one other has: as ``tacita union``. `reveal` is ``rows`` or ``count``. What else can be said is in `Pair`.
+    """Finds the rows that this party or one other has: as ``tacita union``.
 
+    Parameters
+    ----------
+    data : table
+        This party's table.
+    peer : str
+        The other's fingerprint.
+    identity : Identity or path
+        This party's key pair.
+    key : sequence of str or mapping of str to str
+        Columns to match rows by; a mapping has own headers by agreed name.
+    reveal : {"rows", "count"}
+        What is revealed.
+    gives, peer_gives : sequence of str
+        Columns that this party gives, and that the peer gives.
+    duplicates : {"all", "first", "error", "multiset"}
+        Treatment of rows with equal keys.
+    nulls : {"skip", "error"}
+        Treatment of rows without a key.
+    **pair
+        What both parties say, each from its own side: see `Pair`.
+
+    Returns
+    -------
+    Result
+        What this party learns.
+
+    Examples
+    --------
     >>> tacita.union(table, "SHA256:...", "id", key=["name"], listen=":7400", receiver="me")  # doctest: +SKIP
     """
     side = _Side(identity, peer, pair)
@@ -147,8 +199,40 @@ def dot(
     scale: int = 0,
     **pair: Unpack[Pair],
 ) -> Result:
-    """Multiplies a column here with a column there, row by row, and adds up: as ``tacita dot``. What else can be said is in `Pair`.
+    """Multiplies a column here with a column there, row by row, and adds up: as ``tacita dot``.
 
+    Parameters
+    ----------
+    data : table
+        This party's table.
+    peer : str
+        The other's fingerprint.
+    identity : Identity or path
+        This party's key pair.
+    column : str, sequence of str or mapping of str to str
+        The column; a mapping has own headers by agreed name.
+    row_id : sequence of str or mapping of str to str
+        Columns to align rows by, in place of their position.
+    alignment : {"hidden", "rows"}, optional
+        With `row_id`, whether nobody learns which rows are common (``hidden``, if absent).
+    reveal : {"value", "shares"}
+        What is revealed.
+    bits : int
+        Bits of a number, at most.
+    signed : bool
+        Whether numbers may be below zero.
+    scale : int
+        Decimals of the numbers.
+    **pair
+        What both parties say, each from its own side: see `Pair`.
+
+    Returns
+    -------
+    Result
+        What this party learns.
+
+    Examples
+    --------
     >>> tacita.dot(table, "SHA256:...", "id", column="milk", listen=":7400", receiver="both")  # doctest: +SKIP
     """
     side = _Side(identity, peer, pair)

@@ -58,7 +58,18 @@ class Plan:
         return warnings
 
     def learned(self, party: str) -> list[str]:
-        """What a party will learn, in sentences."""
+        """Says what a party will learn.
+
+        Parameters
+        ----------
+        party : str
+            The party.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
         learned: list[str] = self.json["parties"][party]["learned"]
         return learned
 
@@ -98,9 +109,33 @@ def plan(
 ) -> Plan:
     """Says what a job will cost, and who will learn what. It measures this machine for a moment, and sends nothing.
 
-    `rows` says how many distinct keys or rows each party has, unless its table is in `tables`, to be counted exactly. `row_bytes` is the greatest
-    length of the columns that a party gives; `latency` is one way, in seconds; `bandwidth` is in bits a second.
+    Parameters
+    ----------
+    job : Job
+        The job.
+    rows : mapping of str to number, optional
+        Distinct keys or rows of each party whose table is not in `tables`.
+    tables : mapping of str to table, optional
+        Tables of parties, to be counted exactly.
+    row_bytes : mapping of str to number, optional
+        Greatest length of the columns that a party gives.
+    latency : float
+        One way, in seconds.
+    bandwidth : float, optional
+        Bits a second.
 
+    Returns
+    -------
+    Plan
+        Protocol, bytes, seconds, warnings, and ``learned(party)``.
+
+    Raises
+    ------
+    InputError
+        A number is missing, or no protocol answers the job.
+
+    Examples
+    --------
     >>> import tacita
     >>> job = tacita.Job(job="intersect", id="demo", reveal_to=["a"], key={"columns": ["id"]}, parties=["a", "b"])
     >>> plan = tacita.plan(job, rows={"a": 1_000_000, "b": 500_000}, latency=0.02, bandwidth=100e6)

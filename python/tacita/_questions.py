@@ -153,7 +153,13 @@ class Question:
         return self.job.agreement
 
     def terms(self) -> dict[str, Any]:
-        """Its terms: everything but addresses and each party's own settings. The question must name its parties."""
+        """Returns its terms: everything but addresses and each party's own settings. The question must name its parties.
+
+        Returns
+        -------
+        dict
+            The terms, which `fingerprint` covers.
+        """
         return self.job.terms
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
@@ -167,6 +173,11 @@ class Question:
             The file.
         overwrite : bool
             Whether a file that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            The file is there, or cannot be written.
 
         Examples
         --------
@@ -203,6 +214,11 @@ class Question:
         -------
         Question
             Of the class that the key ``job`` names.
+
+        Raises
+        ------
+        InputError
+            The file is no question of this class, or arguments cannot express it.
         """
         try:
             job = Job.load(path)

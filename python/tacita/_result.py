@@ -109,16 +109,32 @@ class Result:
         return pyarrow.table(self._stream("histogram")).cast(pyarrow.schema(types))
 
     def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> pandas.DataFrame:
-        """The table for pandas. Needs pyarrow.
+        """Returns the table for pandas. Needs pyarrow.
 
-        Rows have the labels that they had in the frame that was given, so that what is assigned to that frame goes to the right rows. Integers stay integers
-        where some are missing (``Int64``); `dtype_backend` asks for types that know of missing values in all columns, as pandas' readers do.
+        Rows have the labels that they had in the frame that was given, so that what is assigned to that frame goes to the right rows. Integers stay
+        integers where some are missing (``Int64``).
+
+        Parameters
+        ----------
+        dtype_backend : {"numpy_nullable", "pyarrow"}, optional
+            Types that know of missing values, for all columns, as of pandas' readers.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows, the rules, or the numbers as one row.
         """
         origins = self._origins()
         return to_pandas(self.table, origins, dtype_backend)
 
     def to_polars(self) -> polars.DataFrame:
-        """The table for polars, without an index of pandas to which nobody gave a name. Does not need pyarrow."""
+        """Returns the table for polars, without an index of pandas to which nobody gave a name. Does not need pyarrow.
+
+        Returns
+        -------
+        polars.DataFrame
+            The rows, the rules, or the numbers as one row.
+        """
         import polars
 
         frame = polars.DataFrame(self._stream("result"))
@@ -144,9 +160,26 @@ class Result:
         return found
 
     def join(self, frame: Any) -> Any:
-        """The rows of `frame` that are in the result, in its order, with the columns that others gave beside them: of the table that was given to the run, or
-        one with its rows in their order and other columns. Of pandas, with its labels, polars or pyarrow. Needs NumPy, and pyarrow where others gave columns.
+        """Returns the rows of a table that are in the result, with the columns that others gave beside them. Needs NumPy, and pyarrow where others gave
+        columns.
 
+        Parameters
+        ----------
+        frame : table
+            The table that was given to the run, or one with its rows in their order and other columns: of pandas, polars or pyarrow.
+
+        Returns
+        -------
+        table
+            A table of the same library, in the result's order; of pandas with its labels.
+
+        Raises
+        ------
+        InputError
+            The result has rows of others, as that of a job ``union``; or the table has another number of rows.
+
+        Examples
+        --------
         >>> import pandas as pd, tacita
         >>> job = tacita.Job(
         ...     job="intersect", id="demo", reveal="payload", reveal_to=["a"], gives={"b": ["x"]}, key={"columns": ["id"]}, parties=["a", "b"]
@@ -181,7 +214,18 @@ class Result:
         return origins
 
     def save(self, path: Path) -> None:
-        """Writes it as ``--output`` does: CSV, Parquet, Arrow or JSON by the ending, itemsets beside rules; a share is for its owner's eyes only."""
+        """Writes the result as ``--output`` does. Itemsets stand beside rules, and a share is for its owner's eyes only.
+
+        Parameters
+        ----------
+        path : path
+            The file: CSV, Parquet, Arrow or JSON by its ending.
+
+        Raises
+        ------
+        InputError
+            The file cannot be written, or its ending is not known.
+        """
         check_path("path", path)
         self._outcome.save(path)
 

@@ -32,12 +32,49 @@ def submit(
     allow_insecure: bool = False,
     progress: ShowProgress = None,
 ) -> dict[str, Any]:
-    """Submits a participant's reports to a round. Returns the report that ``tacita submit --report`` writes.
+    """Submits a participant's reports to a round. What is submitted again counts once.
 
-    What is submitted again counts once; with `resume`, what is there is not encrypted again. `timeout`, in seconds, is how long a proxy is tried, and
-    `patience`
-    how long to come again where it is too busy. `expand` is into how many addresses networks are expanded at most.
+    Parameters
+    ----------
+    job : Job
+        A job ``aggregate``.
+    party : str
+        The participant's name.
+    data : table
+        The reports.
+    identity : Identity or path
+        The participant's key pair.
+    round : str
+        Name of the round.
+    resume : bool
+        Whether to go on: what is there is not encrypted again.
+    batch : int, optional
+        Reports in a batch.
+    timeout : float
+        Seconds for which a proxy is tried.
+    patience : float
+        Seconds for which to come again where a proxy is too busy.
+    expand : int, optional
+        Addresses into which networks are expanded, at most.
+    allow_unreadable : bool
+        Whether to go on although more than half of the keys cannot be read.
+    allow_insecure : bool
+        Whether to allow what the command asks ``--allow-insecure`` for.
+    progress : bool or callable, optional
+        A function that gets a `Progress` now and then, or whether a bar is shown.
 
+    Returns
+    -------
+    dict
+        The report that ``tacita submit --report`` writes.
+
+    Raises
+    ------
+    Error
+        The reports were not taken; the kind says whose doing that is.
+
+    Examples
+    --------
     >>> import tacita
     >>> tacita.submit(job, "alice", reports, identity="id", round="2026-11-30")  # doctest: +SKIP
     {'job': 'aggregate', ...}
@@ -73,11 +110,37 @@ def results(
     data: Optional[Data] = None,
     timeout: float = 60.0,
 ) -> Result:
-    """Collects the result of a round, for those whom `reveal_to` names. Raises `NotReadyError` while the round is open.
+    """Collects the result of a round, for those whom `reveal_to` names.
 
-    `data` is the participant's own reports, among which hashed keys are looked for. The result's `save` also writes lists: ``.txt``, ``.netset``, ``.ipset``,
-    ``.misp.json`` and ``.stix.json``.
+    Parameters
+    ----------
+    job : Job
+        A job ``aggregate``.
+    party : str
+        The participant's name.
+    identity : Identity or path
+        The participant's key pair.
+    round : str
+        Name of the round.
+    data : table, optional
+        The participant's own reports, among which hashed keys are looked for.
+    timeout : float
+        Seconds for which the database is tried.
 
+    Returns
+    -------
+    Result
+        The keys. Its `save` also writes lists: ``.txt``, ``.netset``, ``.ipset``, ``.misp.json`` and ``.stix.json``.
+
+    Raises
+    ------
+    NotReadyError
+        The round is open.
+    Error
+        There is no result; the kind says whose doing that is.
+
+    Examples
+    --------
     >>> import tacita
     >>> tacita.results(job, "alice", identity="id", round="2026-11-30").to_pandas()  # doctest: +SKIP
     """

@@ -25,14 +25,36 @@ def rules(
     identity: Optional[Union[Identity, Path]] = None,
     **options: Any,
 ) -> pandas.DataFrame:
-    """The rules of a job ``rules`` in a DataFrame of mlxtend's shape. Needs pandas and pyarrow.
+    """Returns the rules of a job ``rules`` in a DataFrame of mlxtend's shape. Needs pandas and pyarrow.
 
-    With the data of all parties, by name, it simulates them; with this party's own it runs it, for which it needs `identity`. `options` are those of
-    `simulate`
-    or `run`. Antecedents and consequents are frozensets; the columns are named and computed as by mlxtend's ``association_rules``, so that what reads its
-    rules
+    Antecedents and consequents are frozensets. The columns are named and computed as by mlxtend's ``association_rules``, so that what reads its rules
     reads these, as `tacita.plot` does.
 
+    Parameters
+    ----------
+    job : Job
+        A job ``rules``.
+    party : str
+        The party whose rules they are.
+    data : table, or mapping of str to table
+        This party's table, to run the party; or the tables of all parties by name, to simulate them.
+    identity : Identity or path, optional
+        The party's key pair, which a run needs.
+    **options
+        Those of `simulate` or `run`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each rule.
+
+    Raises
+    ------
+    InputError
+        It is another kind of job, or a run without an identity.
+
+    Examples
+    --------
     >>> import pandas as pd, tacita
     >>> job = tacita.Job(
     ...     job="rules", id="demo", reveal_to=["shop", "bakery"], parties=["shop", "bakery"],
@@ -57,7 +79,18 @@ def rules(
 
 
 def frequent_itemsets(result: Result) -> pandas.DataFrame:
-    """The itemsets of a result of a job ``rules`` in the shape of mlxtend's ``apriori``: ``support`` and ``itemsets``."""
+    """Returns the itemsets of a result of a job ``rules`` in the shape of mlxtend's ``apriori``. Needs pandas and pyarrow.
+
+    Parameters
+    ----------
+    result : Result
+        A result with rules.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``support`` and ``itemsets``, which are frozensets.
+    """
     import pandas
 
     rows = result.itemsets.to_pylist()
@@ -66,7 +99,18 @@ def frequent_itemsets(result: Result) -> pandas.DataFrame:
 
 
 def rules_table(result: Result) -> pandas.DataFrame:
-    """The rules of a result in mlxtend's shape, which `rules` gives."""
+    """Returns the rules of a result in mlxtend's shape, as `rules` does. Needs pandas and pyarrow.
+
+    Parameters
+    ----------
+    result : Result
+        A result with rules.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each rule.
+    """
     import pandas
 
     frame = result.to_pandas()

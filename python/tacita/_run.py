@@ -36,10 +36,41 @@ def simulate(
 ) -> Simulation:
     """Runs every party of a job in this process, each on a thread and with an identity of its own, over TLS on the loopback interface.
 
-    What each gets is what it would get on a machine of its own. Of a job ``aggregate``, roles and participants are processes of the `tacita` command, and
-    `storage` is where several databases keep rows. `latency` is one way, in seconds; `bandwidth` is in bits a second; `memory`, in bytes, is what each
-    party may use besides its table.
+    What each gets is what it would get on a machine of its own. Of a job ``aggregate``, roles and participants are processes of the `tacita` command.
 
+    Parameters
+    ----------
+    job : Job
+        The job.
+    tables : mapping of str to table
+        The tables of all parties, by name.
+    latency : float
+        One way, in seconds.
+    bandwidth : float, optional
+        Bits a second.
+    memory : float, optional
+        Bytes that each party may use besides its table.
+    allow_unreadable : bool
+        Whether to go on although more than half of a party's keys cannot be read.
+    allow_insecure : bool
+        Whether to allow what the command asks ``--allow-insecure`` for.
+    storage : str, optional
+        Where several databases of a job ``aggregate`` keep rows.
+    progress : bool or callable, optional
+        A function that gets a `Progress` now and then, or whether a bar is shown.
+
+    Returns
+    -------
+    Simulation
+        A mapping from the name of each party to its `Result`.
+
+    Raises
+    ------
+    Error
+        The first failure: its ``party`` is where it began.
+
+    Examples
+    --------
     >>> import pandas as pd, tacita
     >>> job = tacita.Job(
     ...     job="intersect", id="demo", reveal_to=["hospital"], parties=["hospital", "insurer"],
@@ -91,18 +122,61 @@ def run(
     confirm: Confirm = None,
     progress: ShowProgress = None,
 ) -> Result:
-    """Runs one party of a job, with the other parties elsewhere: each runs this, or ``tacita run``.
+    """Runs one party of a job, with the other parties elsewhere: each runs this, or ``tacita run``. Ctrl-C ends it within a second, and the peers are told.
 
-    What each party will learn is told before anything is sent: to `tell`, a function that gets the sentences one by one (``print``); on standard error where
-    somebody looks, if nothing is said; with ``False`` to nobody but the log. `confirm`, a function that gets all of them in a list, has the last word: where
-    what it gives back is false, the run ends with an `InputError`, and nobody has heard of it. ``confirm=True`` asks whoever sits there.
+    Parameters
+    ----------
+    job : Job
+        The job, the same for all parties.
+    party : str
+        This party's name.
+    data : table
+        This party's table.
+    identity : Identity or path
+        This party's key pair.
+    listen : str, optional
+        Where this party listens, in place of its address in the job.
+    timeout : float
+        Seconds for which the peers are waited for.
+    patience : float
+        Seconds for which they may be connected and neither send nor read anything.
+    memory : float, optional
+        Bytes that the job may use besides the table.
+    pool : path, optional
+        Directory of encryptions made in advance.
+    pool_key : path, optional
+        File of the key of those.
+    policy : path, optional
+        File that has to allow the run, in place of ``policy.toml`` in the identity's directory.
+    ledger : path, optional
+        Directory of the ledger in which the run is entered, in place of the identity's.
+    receipt : path, optional
+        File for the receipts that the parties sign for each other.
+    allow_unreadable : bool
+        Whether to go on although more than half of the own keys cannot be read.
+    allow_insecure : bool
+        Whether to allow what the command asks ``--allow-insecure`` for.
+    tell : callable or bool, optional
+        What gets to know what each party will learn, before anything is sent: a function that gets the sentences one by one (``print``). Without it,
+        they go to standard error where somebody looks; with ``False`` to nobody but the log.
+    confirm : callable or bool, optional
+        What has the last word: a function that gets all sentences in a list. Where what it gives back is false, nobody has heard of the run.
+        ``True`` asks whoever sits there.
+    progress : bool or callable, optional
+        A function that gets a `Progress` now and then, or whether a bar is shown.
 
-    `timeout` is how long, in seconds, the peers are waited for, and `patience` how long they may be connected and neither send nor read anything; `listen`
-    is where this party listens, in place of its address in the job; `memory`, in bytes, is what the job may use besides the table; `pool` is a directory
-    of encryptions made
-    in advance. `policy` is the file that has to allow the run, in place of ``policy.toml`` in the identity's directory; the run is entered in the ledger
-    there, or in the directory `ledger`; `receipt` is a file for the receipts that the parties sign for each other. Ctrl-C ends it within a second, and the peers are told.
+    Returns
+    -------
+    Result
+        What this party learns.
 
+    Raises
+    ------
+    Error
+        There is no result; the kind says whose doing that is. A run that is not confirmed is an `InputError`.
+
+    Examples
+    --------
     >>> import socket, tempfile, threading, pandas as pd, tacita
     >>> work = tempfile.mkdtemp()
     >>> ids = {name: tacita.Identity.create(f"{work}/{name}", name) for name in ("a", "b")}

@@ -19,6 +19,8 @@ __all__ = [
     "can_spread",
     "check_file",
     "count_itemsets",
+    "doctor",
+    "inspect",
     "join_facts",
     "ledger_entries",
     "ledger_export",
@@ -292,6 +294,28 @@ def plan(
     tables: Mapping[str, Any],
     latency: float,
     bandwidth: int | None,
+) -> str: ...
+def inspect(
+    data: Any,
+    *,
+    question: tuple[Spec, str] | None,
+    key: Sequence[tuple[str, str]],
+    normalize: Sequence[str],
+    columns: Sequence[str],
+    nulls: Sequence[str] | None,
+    decimal: str | None,
+) -> str: ...
+def doctor(
+    job: Spec | str | os.PathLike[str],
+    party: str,
+    identity: Identity | str | os.PathLike[str],
+    *,
+    data: Any,
+    listen: str | None,
+    output: str | os.PathLike[str] | None,
+    overwrite: bool,
+    meet: bool,
+    timeout: float,
 ) -> str: ...
 def submit(
     spec: Spec,

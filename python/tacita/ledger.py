@@ -58,6 +58,11 @@ def show(identity: Union[Identity, Path], entry: int, *, directory: Optional[Pat
     directory : path, optional
         Directory of the ledger, in place of the identity's.
 
+    Returns
+    -------
+    dict
+        The entry, with the keys that ``tacita ledger show`` prints.
+
     Raises
     ------
     InputError
@@ -78,6 +83,11 @@ def verify(identity: Union[Identity, Path], *, directory: Optional[Path] = None)
         The party's identity, which the ledger is sealed under.
     directory : path, optional
         Directory of the ledger, in place of the identity's.
+
+    Returns
+    -------
+    str
+        How much the ledger holds, in words.
 
     Raises
     ------
@@ -100,6 +110,11 @@ def export(identity: Union[Identity, Path], format: Literal["json", "csv", "html
         Format of the text. ``html`` is a page without scripts.
     directory : path, optional
         Directory of the ledger, in place of the identity's.
+
+    Returns
+    -------
+    str
+        The text.
 
     Raises
     ------

@@ -92,6 +92,11 @@ def check(
     ledger : path, optional
         Directory of the ledger, in place of the identity's.
 
+    Returns
+    -------
+    Check
+        The rule that allows the job, and what was not counted.
+
     Raises
     ------
     InputError
@@ -136,6 +141,11 @@ def explain(
         The policy, in place of ``policy.toml`` in the identity's directory.
     ledger : path, optional
         Directory of the ledger, in place of the identity's.
+
+    Returns
+    -------
+    Explanation
+        All rules with their keys, and the line of the one that allows the job.
 
     Raises
     ------

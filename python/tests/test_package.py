@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import pathlib
+import re
 import shutil
 import stat
 import subprocess
 import sys
 import tarfile
 import tomllib
+import types
 import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from conftest import COMMAND, ROOT
@@ -78,3 +83,60 @@ def test_a_command_of_another_version_is_not_run(tmp_path: pathlib.Path, monkeyp
     monkeypatch.setattr(_run, "command", lambda: other)
     with pytest.raises(tacita.InputError, match=f"{other} is tacita 9.9.9, and this package is of version {tacita.__version__}: install it again"):
         _run.own_command()
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions that users call, and the methods of the classes that they get, by name."""
+    for module in (tacita, tacita.policy, tacita.ledger, tacita.plot):
+        for name in module.__all__:
+            found = getattr(module, name)
+            own = vars(found) if inspect.isclass(found) else {"": found}
+            for method, what in own.items():
+                plain = what.__func__ if isinstance(what, (classmethod, staticmethod)) else what
+                if isinstance(plain, types.FunctionType) and not method.startswith("_"):
+                    yield f"{module.__name__}.{name}.{method}".rstrip("."), plain
+
+
+def sections(documentation: str) -> dict[str, str]:
+    """The sections of a docstring in numpydoc's form, by title; what stands before them has none."""
+    title, *rest = re.split(r"^(\w+)\n-{3,}\n", documentation, flags=re.MULTILINE)
+    return {"": title, **dict(zip(rest[::2], rest[1::2]))}
+
+
+def lacks(function: Callable[..., Any]) -> list[str]:
+    """What a docstring does not say that it should: parameters in their order, what is returned, and what is raised."""
+    said, signature = sections(inspect.getdoc(function) or ""), inspect.signature(function)
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    wanted = [stars.get(one.kind, "") + name for name, one in signature.parameters.items() if name not in ("self", "cls")]
+    named = [name for line in re.findall(r"^(\*{0,2}\w.*)$", said.get("Parameters", ""), re.MULTILINE) for name in line.partition(" : ")[0].split(", ")]
+    lacking = [] if named == wanted else [f"Parameters {wanted}, and not {named}"]
+    if (signature.return_annotation not in ("None", None)) != ("Returns" in said):
+        lacking.append("Returns, if anything is")
+    source = inspect.getsource(function)
+    if re.search(r"\braise |\bwith .*named\(\)|\bcheck_path\(|\b_spec_of\(", source) and "Raises" not in said:
+        lacking.append("Raises")
+    if list(said) != [title for title in ("", "Parameters", "Returns", "Raises", "Examples") if title in said]:
+        lacking.append(f"the usual order of {list(said)}")
+    return lacking
+
+
+def test_every_public_function_documents_what_it_takes_and_gives() -> None:
+    found = dict(public_functions())
+    assert len(found) > 40 and "tacita.Result.join" in found and "tacita.doctor" in found
+    assert {name: lacking for name, function in found.items() if (lacking := lacks(function))} == {}
+
+
+def test_a_docstring_that_lacks_something_is_noticed() -> None:
+    def lacking(first: int, *, second: int = 0) -> int:
+        """Adds.
+
+        Parameters
+        ----------
+        first : int
+            A number.
+        """
+        if second:
+            raise ValueError
+        return first + second
+
+    assert lacks(lacking) == ["Parameters ['first', 'second'], and not ['first']", "Returns, if anything is", "Raises"]

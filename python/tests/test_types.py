@@ -43,6 +43,10 @@ def common(hospital: pl.DataFrame, insurer: pl.DataFrame) -> int:
         costs: tacita.Plan = session.check(question)
         answers = session.ask(question, progress=False)
         answer: tacita.Result = answers["hospital"]
+    found: tacita.Inspection = tacita.inspect(hospital, question, "hospital")
+    facts: tacita.ColumnFacts = tacita.inspect("table.csv", key={"name": "insured"}, normalize=["name"], columns=["insured"]).columns[0]
+    checked: tacita.Diagnosis = tacita.doctor(question, "hospital", identity, data=hospital, meet=True, timeout=5.0)
+    print(found.counts["items"] + 1, found.text, facts.profiles[0], bool(checked), [finding.text for finding in checked.to_mend])
     question.save("job.toml", overwrite=True)
     saved: tacita.Intersect = tacita.Intersect.from_file("job.toml")
     some: tacita.Question = tacita.Question.from_file("job.toml")
@@ -66,6 +70,8 @@ tacita.Intersect(reveal_to="a")
 tacita.Intersect(key=["id"], reveal=tacita.Value(to="a"))
 tacita.Union(key={"colums": ["id"]}, reveal_to="a")
 tacita.Dot(security="honest", reveal_to="a")
+tacita.inspect(17)
+tacita.doctor("job.toml", "hospital", "id", meets=True)
 """
 
 
@@ -80,7 +86,7 @@ def test_a_users_sample_passes_strictly(tmp_path: pathlib.Path) -> None:
     ran = mypy(SAMPLE, tmp_path / "sample.py")
     assert ran.returncode == 0, ran.stdout
     ran = mypy(WRONG, tmp_path / "wrong.py")
-    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 6 and ran.stdout.count("[call-arg]") == 4, ran.stdout
+    assert ran.returncode == 1 and ran.stdout.count("[arg-type]") == 7 and ran.stdout.count("[call-arg]") == 5, ran.stdout
 
 
 def test_the_package_itself_passes_strictly(tmp_path: pathlib.Path) -> None:

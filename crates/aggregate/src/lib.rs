@@ -3,7 +3,8 @@
 //!
 //! The roles are [`proxy`], [`oracle`], [`database`] and [`participant`]; none names another one. What they say to each
 //! other is [`wire`], and [`transport`] carries it. Below the roles are [`store`], [`queue`] and what those that serve
-//! have in common ([`serve`]); above them is what looks at all of them ([`probe`], [`simulate`]).
+//! have in common ([`serve`]); above them is what looks at all of them ([`probe`], [`doctor`],
+//! [`simulate`]).
 
 // Tests within the crate use what tests beside it are written on.
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod connect;
 #[path = "../../serve/src/crashes/model/mod.rs"]
 mod crashes;
 pub mod database;
+pub mod doctor;
 mod gather;
 pub mod hello;
 pub mod interaction;

@@ -2,7 +2,6 @@
 
 pub mod commands;
 mod console;
-mod instructions;
 mod interrupt;
 mod threads;
 

@@ -8,9 +8,11 @@
 mod arrow;
 mod data;
 mod distributed;
+mod doctor;
 mod errors;
 mod govern;
 mod identity;
+mod inspect;
 mod levels;
 mod log;
 mod outcome;
@@ -36,9 +38,13 @@ mod _tacita {
         open_pool, read_block, scatter, usual_buckets,
     };
     #[pymodule_export]
+    use super::doctor::doctor;
+    #[pymodule_export]
     use super::govern::{ledger_entries, ledger_export, ledger_verify, policy_check, policy_explain};
     #[pymodule_export]
     use super::identity::Identity;
+    #[pymodule_export]
+    use super::inspect::inspect;
     #[pymodule_export]
     use super::levels::{check_file, count_itemsets, join_facts, partition};
     #[pymodule_export]

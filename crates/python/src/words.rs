@@ -10,7 +10,8 @@ const OF_TEXT: [&str; 2] = ["encoding", "delimiter"];
 const OF_JOB_FILES: [&str; 7] = ["no-header", "sheet", "skip", "separator", "lines", "basket", "normalize"];
 
 /// Names of the arguments that differ from the names of their options.
-const RENAMED: [(&str, &str); 3] = [("input", "data"), ("as", "party"), ("resume", "resume=True")];
+const RENAMED: [(&str, &str); 5] =
+    [("input", "data"), ("as", "party"), ("resume", "resume=True"), ("meet", "meet=True"), ("force", "overwrite=True")];
 
 /// A message in which options are arguments.
 pub fn as_arguments(message: &str) -> String {
@@ -37,6 +38,9 @@ pub fn as_arguments(message: &str) -> String {
             told.push_str(name);
         } else {
             told.push_str(&argument(name, rest));
+            if name == "input" {
+                rest = without_value(rest);
+            }
         }
     }
     told.push_str(rest);

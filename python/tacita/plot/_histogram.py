@@ -23,11 +23,33 @@ def histogram(
     log: Optional[bool] = None,
     ax: Optional[Axes] = None,
 ) -> Axes:
-    """Draws how many keys were reported once, twice, and so on: of a result of a job ``aggregate`` that reveals a histogram, or of numbers.
+    """Draws how many keys were reported once, twice, and so on.
 
-    `measure` is ``count`` (of reports) or ``distinct`` (of participants). Keys from `threshold` on stand out: those that the round reveals. `log` says
-    whether numbers of keys are drawn as logarithms; if absent, where the greatest is more than fifty times the least.
+    Parameters
+    ----------
+    result : Result or mapping of int to int
+        A result of a job ``aggregate`` that reveals a histogram, or numbers of keys by how often they were reported.
+    measure : {"count", "distinct"}
+        Reports, or participants.
+    threshold : int, optional
+        Keys from this number on stand out: those that the round reveals.
+    log : bool, optional
+        Whether numbers of keys are drawn as logarithms; if absent, where the greatest is more than fifty times the least.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        There are no keys to draw.
+
+    Examples
+    --------
     >>> import tacita
     >>> tacita.plot.histogram({1: 420, 2: 55, 3: 12, 6: 2}, threshold=3).get_ylabel()
     'keys'

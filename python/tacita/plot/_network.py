@@ -21,11 +21,34 @@ def network(
     by: str = "lift",
     ax: Optional[Axes] = None,
 ) -> Axes:
-    """Draws rules as a network: a circle for each rule, as large as its support and coloured by its lift; arrows lead from its antecedents, and to its
+    """Draws rules as a network: a circle for each rule, as large as its support and coloured by its lift. Arrows lead from its antecedents, and to its
     consequents.
 
-    `owners` says which items are whose, each in a colour of its own: ``{"shop": shop.columns}``. The `most` rules with the highest `by` are drawn.
+    Parameters
+    ----------
+    rules : pandas.DataFrame
+        Rules, as of `tacita.rules`.
+    owners : mapping of str to iterable of str, optional
+        Whose items are whose, each in a colour of its own: ``{"shop": shop.columns}``.
+    most : int
+        Rules that are drawn, at most.
+    by : str
+        Column whose highest rules are drawn.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on.
 
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        There are no rules, or a column is missing.
+
+    Examples
+    --------
     >>> import pandas as pd, tacita
     >>> rule = {"antecedents": frozenset({"tea"}), "consequents": frozenset({"cake"}), "support": 0.2, "confidence": 0.8, "lift": 1.6}
     >>> sorted(text.get_text() for text in tacita.plot.network(pd.DataFrame([rule])).texts if text.get_text())

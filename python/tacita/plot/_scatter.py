@@ -14,8 +14,29 @@ if TYPE_CHECKING:
 
 
 def scatter(rules: pandas.DataFrame, *, label: int = 5, ax: Optional[Axes] = None) -> Axes:
-    """Draws rules as dots by support and confidence, coloured by lift. The `label` rules of the highest lift are named.
+    """Draws rules as dots by support and confidence, coloured by lift.
 
+    Parameters
+    ----------
+    rules : pandas.DataFrame
+        Rules, as of `tacita.rules`.
+    label : int
+        Rules of the highest lift that are named.
+    ax : matplotlib.axes.Axes, optional
+        Axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
+
+    Raises
+    ------
+    InputError
+        There are no rules, or a column is missing.
+
+    Examples
+    --------
     >>> import pandas as pd, tacita
     >>> rule = {"antecedents": frozenset({"tea"}), "consequents": frozenset({"cake"}), "support": 0.2, "confidence": 0.8, "lift": 1.6}
     >>> tacita.plot.scatter(pd.DataFrame([rule])).get_ylabel()

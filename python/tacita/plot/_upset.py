@@ -30,11 +30,30 @@ def upset(
 ) -> Figure:
     """Draws how the sets of several parties overlap: a bar for each combination of parties, and a bar for each party's own number.
 
-    `counts` says for a party, and for combinations of parties, how many keys all of them have: what jobs ``intersect`` with ``reveal = "count"`` tell, or
-    their
-    results. With `mode` ``distinct``, a bar is of those that the parties have and no others, which takes the counts of all combinations; with
-    ``intersect``, of those that all of them have. The `most` largest are drawn.
+    Parameters
+    ----------
+    counts : mapping
+        How many keys a party has, or several together, as ``{"a": 10, ("a", "b"): 3}``: numbers, or results of jobs ``intersect`` with
+        ``reveal = "count"``.
+    mode : {"distinct", "intersect"}
+        Whether a bar is of keys that these parties have and no others, which takes the counts of all combinations; or of those that all of them have.
+    most : int
+        Bars that are drawn, at most: the largest.
+    figure : matplotlib.figure.Figure, optional
+        Figure to draw on.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        A count is missing, or the counts contradict each other.
+
+    Examples
+    --------
     >>> import tacita
     >>> figure = tacita.plot.upset({"a": 10, "b": 8, ("a", "b"): 3})
     >>> [text.get_text() for text in figure.axes[0].texts]

@@ -14,7 +14,7 @@ use crate::base::random::fresh_rng;
 use crate::identity::Identity;
 use crate::run::connect::ConnectPlan;
 use crate::transport::key_exchange::NegotiatedGroup;
-use crate::transport::{Connected, EXPORTER_BYTES, Options, Purpose};
+use crate::transport::{ConnectCancel, Connected, EXPORTER_BYTES, Options, Purpose};
 
 /// A party that meets its peers as it would in a run, and looks.
 pub struct Rehearsal<'a> {
@@ -28,6 +28,8 @@ pub struct Rehearsal<'a> {
     pub meeting: &'a ConnectPlan,
     /// Time-out for connecting to the peers, and for their answers.
     pub timeout: Duration,
+    /// Ends the wait for them from another thread.
+    pub cancel: ConnectCancel,
 }
 
 /// Observations of a peer that has proved its identity.
@@ -50,7 +52,12 @@ impl Rehearsal<'_> {
     pub fn run(&self) -> Result<Vec<(String, Result<RehearsedPeer>)>> {
         let listener = self.meeting.listener()?;
         let nonce = handshake::fresh_nonce(&mut fresh_rng()?);
-        let options = Options { purpose: Purpose::Doctor, timeout: self.timeout, ..Options::default() };
+        let options = Options {
+            purpose: Purpose::Doctor,
+            timeout: self.timeout,
+            cancel: self.cancel.clone(),
+            ..Options::default()
+        };
         let (report, reported) = mpsc::channel();
         self.meeting.connect(listener, self.identity, &options, |peer, connected| {
             // The other end of the queue is there until all have reported.

@@ -9,7 +9,7 @@ use tacita_node::agreement::JobSpec;
 use tacita_node::identity::Identity;
 use tacita_node::run::connect::ConnectPlan;
 use tacita_node::run::rehearsal::{Rehearsal, RehearsedPeer};
-use tacita_node::transport::{LinkShape, Options, Peer, Purpose, listen};
+use tacita_node::transport::{ConnectCancel, LinkShape, Options, Peer, Purpose, listen};
 
 const JOB: &str =
     "job = \"intersect\"\nid = \"t\"\nreveal_to = [\"a\"]\n[key]\ncolumns = [\"x\"]\n[parties.a]\n[parties.b]\n";
@@ -43,7 +43,8 @@ fn seen(says: impl FnOnce(&mut Channel) + Send) -> Result<RehearsedPeer, Error> 
             says(&mut channel);
             let _ = ended.recv();
         });
-        let rehearsal = Rehearsal { job: &job, me: "b", identity: &b, meeting: &meeting, timeout };
+        let cancel = ConnectCancel::default();
+        let rehearsal = Rehearsal { job: &job, me: "b", identity: &b, meeting: &meeting, timeout, cancel };
         let mut all = rehearsal.run().unwrap();
         drop(over);
         assert_eq!((all.len(), &*all[0].0), (1, "a"));

@@ -2,7 +2,10 @@
 //! read as a stream. Memory is thus that of a batch, and of a few bytes for each key.
 
 mod column;
+mod findings;
 mod frequent;
+mod report;
+mod text;
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -13,13 +16,15 @@ use tacita_core::Result;
 
 use super::key::build::{Tally, find_columns, read_pieces};
 use super::key::parts;
-use super::read::{FileForm, ReadOptions, open};
-use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Wanted, Warning, find_column, header_is_data};
+use super::read::{FileForm, ReadOptions, Stream, open};
+use super::{Duplicates, KeySpec, Nulls, Origin, RowCounts, Table, Wanted, Warning, find_column, header_is_data};
 use column::Column;
 use frequent::Counter;
 
 pub use column::{ColumnFacts, MAX_DISTINCT};
+pub use findings::{TableFindings, key_of};
 pub use frequent::FrequentValues;
+pub use text::Advice;
 
 /// Maximum number of columns examined, unless they are named.
 pub const MAX_COLUMNS: usize = 100;
@@ -75,11 +80,19 @@ pub struct KeyFacts {
     pub warnings: Vec<Warning>,
 }
 
-/// Looks at a table.
+/// Looks at a table in a file.
 ///
 /// Errors ([`Error::Input`](tacita_core::Error)): as of reading it; a column is not there, or can be no key.
 pub fn look(path: &Path, options: &ReadOptions, look: &InspectOptions) -> Result<Looked> {
-    let mut stream = open(path, options, BATCH_BYTES)?;
+    look_at(open(path, options, BATCH_BYTES)?, look)
+}
+
+/// Looks at a table in memory, otherwise as [`look`] does.
+pub fn look_at_table(table: &Table, look: &InspectOptions) -> Result<Looked> {
+    look_at(Stream::in_memory(table), look)
+}
+
+fn look_at(mut stream: Stream, look: &InspectOptions) -> Result<Looked> {
     let (source, schema, form) = (stream.source().to_owned(), stream.schema().clone(), stream.form().clone());
     let places: Vec<usize> = if look.columns.is_empty() {
         (0..schema.fields().len().min(MAX_COLUMNS)).collect()

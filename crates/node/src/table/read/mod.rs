@@ -7,6 +7,7 @@ mod delimiter;
 mod encoding;
 mod gzip;
 mod head;
+mod in_memory;
 mod ipc;
 mod json_rows;
 mod kind;

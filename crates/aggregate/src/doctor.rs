@@ -1,27 +1,58 @@
-//! Checks of `tacita doctor` for an aggregation, from the side of a participant or of one of its services.
+//! Checks of what a party needs before a job of any kind; those for an aggregation, from the side of a participant or
+//! of one of its services, are here.
 
 use std::net::TcpListener;
 
-use tacita_aggregate::probe::{ProbeReport, Prober, look};
-use tacita_aggregate::setting::ServiceConfig;
-use tacita_aggregate::transport::Endpoint;
-use tacita_aggregate::wire::service::Service;
 use tacita_core::{Error, Result};
 use tacita_node::agreement::{JobSpec, Terms};
-use tacita_node::base::files::Existing;
 use tacita_node::base::text::{count, counted, duration};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::aggregate::reports::ReportsInput;
 use tacita_node::jobs::aggregate::results::ResultFormat;
 use tacita_node::jobs::aggregate::{Aggregate, Reports};
 use tacita_node::transport::listening_at;
+use tacita_serve::doctor::{DoctorInput, Examination, Finding, Findings, judge};
 
-use super::{Doctor, Findings, rows};
+use crate::probe::{ProbeReport, Prober, look};
+use crate::registry::Registry;
+use crate::setting::ServiceConfig;
+use crate::transport::Endpoint;
+use crate::wire::service::Service;
 
-impl Doctor {
+/// Examines a party. `tell` gets what is found, the first part of it before peers are waited for. Returns the number of
+/// problems to be mended.
+///
+/// Errors: those of `tell`.
+pub fn examine(
+    doctor: &Examination,
+    job: Result<JobSpec>,
+    registry: Option<&Registry>,
+    tell: &mut dyn FnMut(Finding) -> Result<()>,
+) -> Result<usize> {
+    let mut findings = Findings::default();
+    doctor.machine(&mut findings);
+    match job {
+        Ok(job) if job.clients.is_some() => doctor.list(job, &mut findings),
+        Ok(job) if Aggregate::of(&job).is_ok() => {
+            AggregateDoctor { doctor, registry }.aggregation(job, &mut findings);
+        }
+        loaded => doctor.run(loaded, &mut findings, tell)?,
+    }
+    findings.tell(tell)?;
+    Ok(findings.problems())
+}
+
+/// A party of an aggregation that is to be examined.
+struct AggregateDoctor<'a> {
+    doctor: &'a Examination,
+    /// Registry where roles register, if they do.
+    registry: Option<&'a Registry>,
+}
+
+impl AggregateDoctor<'_> {
     /// Looks at what `submit` and `results` need, or `proxy`, `oracle` and `database`, whose words --as takes for them.
-    pub(super) fn aggregation(&self, job: JobSpec, findings: &mut Findings) {
-        let shown = format!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal);
+    fn aggregation(&self, job: JobSpec, findings: &mut Findings) {
+        let shown = format!("{}: {}, {}", self.doctor.shown, job.job.name(), job.reveal);
         let setting = match ServiceConfig::new(job) {
             Ok(setting) => setting,
             Err(error) => return findings.bad("job", error),
@@ -31,7 +62,7 @@ impl Doctor {
             Err(error) => findings.bad("job", error),
         }
         self.round(&setting, findings);
-        let identity = match Identity::load(&self.identity) {
+        let identity = match Identity::load(&self.doctor.identity) {
             Ok(identity) => identity,
             Err(error) => {
                 findings.bad("identity", error);
@@ -60,10 +91,10 @@ impl Doctor {
                 self.listens(&setting, service, findings);
             }
         }
-        if self.meet {
+        if self.doctor.meet.is_some() {
             findings.note("meet", "not needed: the doctor asks the running services below in any case");
         }
-        match look(&setting, &identity, looker, self.registry.registry(None).as_ref()) {
+        match look(&setting, &identity, looker, self.registry) {
             Err(error) => findings.bad("network", error),
             Ok(all) => all.into_iter().for_each(|found| self.found(&setting, looker, found, findings)),
         }
@@ -71,7 +102,7 @@ impl Doctor {
 
     /// Returns the end of the job that --as and the identity stand for.
     fn who(&self, setting: &ServiceConfig, identity: &Identity) -> Result<Prober> {
-        let service = match self.me.as_str() {
+        let service = match self.doctor.me.as_str() {
             "proxy" => Service::Proxy(setting.place_of("proxy", identity)?),
             "oracle" => Service::Oracle(setting.place_of("oracle", identity)?),
             "database" => Service::Database(setting.place_of("database", identity)?),
@@ -103,21 +134,24 @@ impl Doctor {
 
     /// Reads all of the input as `submit` would.
     fn reports(&self, setting: &ServiceConfig, findings: &mut Findings) {
-        let [path] = &self.input[..] else {
-            return match self.input.len() {
+        let DoctorInput::Files { paths, options } = &self.doctor.input else {
+            return findings.note("input", "not looked at: give a file");
+        };
+        let [path] = &paths[..] else {
+            return match paths.len() {
                 0 => findings.note("input", "not looked at: give --input FILE"),
                 _ => findings.bad("input", "several --input: `tacita submit` takes one file, so check one at a time"),
             };
         };
         let input = ReportsInput {
             path: path.clone(),
-            options: self.reading.options(),
+            options: options.clone(),
             listing: None,
             expand: None,
             allow_unreadable: false,
         };
         let read = || -> Result<Reports> {
-            let mut reports = Reports::open(&setting.own()?, &self.me, &input)?;
+            let mut reports = Reports::open(&setting.own()?, &self.doctor.me, &input)?;
             while reports.next_batch()?.is_some() {}
             Ok(reports)
         };
@@ -135,7 +169,7 @@ impl Doctor {
                 );
                 match rows.items {
                     0 => findings.bad("input", format_args!("{said}: no reports to submit")),
-                    _ => rows::judge(&setting.spec, &self.me, &rows, &said, findings),
+                    _ => judge(&setting.spec, &self.doctor.me, &rows, &said, findings),
                 }
                 warnings.into_iter().for_each(|warning| findings.note("input", warning.text_for_own_user()));
             }
@@ -143,8 +177,8 @@ impl Doctor {
     }
 
     fn results(&self, findings: &mut Findings) {
-        if let Some(path) = &self.output {
-            match ResultFormat::check(path, None, Existing::unless(self.force)) {
+        if let Some(path) = &self.doctor.output {
+            match ResultFormat::check(path, None, self.doctor.existing) {
                 Ok(_) => findings.good("output", format_args!("{} can be written", path.display())),
                 Err(error) => findings.bad("output", error),
             }
@@ -153,7 +187,7 @@ impl Doctor {
 
     /// The list of those who may report, which proxies and databases read.
     fn participants(&self, setting: &ServiceConfig, findings: &mut Findings) {
-        if self.me == "oracle" {
+        if self.doctor.me == "oracle" {
             return;
         }
         match setting.participants() {
@@ -178,11 +212,11 @@ impl Doctor {
 
     /// Whether the service's port can be had.
     fn listens(&self, setting: &ServiceConfig, service: Service, findings: &mut Findings) {
-        let place = match (&self.listen, setting.place(service, None)) {
+        let place = match (&self.doctor.listen, setting.place(service, None)) {
             (Some(listen), _) => listen.clone(),
             (None, Ok(Endpoint::At(address))) => address,
             (None, Ok(_)) => return,
-            (None, Err(_)) if self.registry.registry(None).is_some() => {
+            (None, Err(_)) if self.registry.is_some() => {
                 return findings
                     .note("network", "the job file has no address for this role: give --listen, as for the service");
             }
@@ -194,7 +228,7 @@ impl Doctor {
                 "network",
                 format_args!(
                     "cannot listen on {address} ({error}): expected if the {} is running; else give another --listen",
-                    self.me
+                    self.doctor.me
                 ),
             ),
             Err(error) => findings.bad("network", error),
@@ -237,8 +271,8 @@ impl Doctor {
             format_args!("as {name}'s (agreement {}), which runs {}", &agreement[..16], seen.here.version),
         );
         if looker == Prober::Participant {
-            match seen.here.check_name(&self.me, &name) {
-                Ok(()) => findings.good("name", format_args!("{name} knows this identity as {}", self.me)),
+            match seen.here.check_name(&self.doctor.me, &name) {
+                Ok(()) => findings.good("name", format_args!("{name} knows this identity as {}", self.doctor.me)),
                 Err(error) => findings.bad("name", error),
             }
         }

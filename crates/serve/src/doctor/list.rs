@@ -6,23 +6,22 @@ use tacita_node::base::text::{count, counted};
 use tacita_node::identity::Identity;
 use tacita_node::jobs::intersect::live::{KeyReader, Live, Quota, Roll};
 use tacita_node::table::{Table, read};
-use tacita_node::transport::ConnectCancel;
-use tacita_serve::authority::listed_desks;
-use tacita_serve::desk::{Asking, connect};
 
-use super::Doctor;
 use super::findings::Findings;
+use super::{DoctorInput, Examination};
+use crate::authority::listed_desks;
+use crate::desk::{Asking, connect};
 
-impl Doctor {
+impl Examination {
     /// Looks at what the one that has the list needs, or a desk.
-    pub(super) fn list(&self, job: JobSpec, findings: &mut Findings) {
+    pub fn list(&self, job: JobSpec, findings: &mut Findings) {
         let live = match Live::of(job, &self.me) {
             Ok(live) => live,
             Err(error) => return findings.bad("job", error),
         };
         let does = if self.me == live.authority { "has the list" } else { "asks it" };
-        findings.good("job", format_args!("{}: a list that many ask; {} {does}", self.job.display(), self.me));
-        if self.meet {
+        findings.good("job", format_args!("{}: a list that many ask; {} {does}", self.shown, self.me));
+        if self.meet.is_some() {
             findings.note("meet", "not needed for a list: a desk's doctor connects to the running server");
         }
         if self.me == live.authority { self.authority(&live, findings) } else { self.desk(&live, findings) }
@@ -113,7 +112,7 @@ impl Doctor {
     /// Whether the authority answers, lets this desk in, and has the same terms.
     fn ask(&self, live: &Live, identity: Identity, findings: &mut Findings) {
         let address = live.job.party(&live.authority).ok().and_then(|party| party.address.clone()).unwrap_or_default();
-        let asking = Asking { live: live.clone(), identity, cancel: ConnectCancel::default() };
+        let asking = Asking { live: live.clone(), identity, cancel: self.cancel.clone() };
         match connect(&asking) {
             Ok((line, group)) => {
                 line.abort(&Error::Interrupted);
@@ -165,11 +164,14 @@ impl Doctor {
         findings: &mut Findings,
         look: impl FnOnce(&Live, &Table, &mut Findings) -> Result<()>,
     ) {
-        let Some(path) = self.input.first() else {
-            return findings.note("input", "not looked at: give --input FILE");
+        let table = match &self.input {
+            DoctorInput::Table(table) => Ok(table.clone()),
+            DoctorInput::Files { paths, options } => match paths.first() {
+                Some(path) => read(path, &live.job.reading(&self.me, options.clone())),
+                None => return findings.note("input", "not looked at: give --input FILE"),
+            },
         };
-        let options = live.job.reading(&self.me, self.reading.options());
-        if let Err(error) = read(path, &options).and_then(|table| look(live, &table, findings)) {
+        if let Err(error) = table.and_then(|table| look(live, &table, findings)) {
             findings.bad("input", error);
         }
     }

@@ -1,7 +1,8 @@
-//! `tacita doctor`
+//! Checks of what a party needs before a run, a list or a desk: files, identities, ports and clock. Nothing is
+//! transferred. `tacita doctor` and the Python package hand out the findings.
 
-mod aggregate;
 mod findings;
+mod instructions;
 mod list;
 mod rows;
 
@@ -9,110 +10,107 @@ use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use tacita_core::{Error, Result};
 
-use self::findings::{Findings, enough};
-use super::roles::Registering;
-use super::{arguments, help};
-use crate::console::print;
-use crate::instructions::instructions;
-use crate::interrupt;
+use self::findings::enough;
+use self::instructions::instructions;
 use tacita_node::agreement::{Ability, JobSpec, Source, Terms, Topology, memory};
 use tacita_node::base::files::Existing;
 use tacita_node::base::folder::Folder;
 use tacita_node::base::text::{count, counted, duration};
 use tacita_node::identity::Identity;
-use tacita_node::jobs::aggregate::Aggregate;
 use tacita_node::jobs::intersect::prepared;
 use tacita_node::jobs::on_disk::room_for;
 use tacita_node::run::addresses::{meeting, place};
 use tacita_node::run::check::{check_output, unwritten};
 use tacita_node::run::helper::terms;
 use tacita_node::run::rehearsal::{Rehearsal, RehearsedPeer};
+use tacita_node::table::{ReadOptions, Table};
 use tacita_node::transport::depot::look as look_at_helper;
-use tacita_node::transport::listening_at;
 use tacita_node::transport::relay::look;
+use tacita_node::transport::{ConnectCancel, listening_at};
 
-/// Check files, identities, ports and clock before a run.
-///
-/// Reports each problem with its remedy, for a run, a list or a desk. With --meet at both parties, also tests the
-/// connection, identities, clocks, versions and terms. No data is transferred.
-#[derive(Args)]
-#[command(after_help = r"Examples:
-  tacita doctor job.toml --as hospital --identity id --input patients.csv
-  tacita doctor job.toml --as hospital --identity id --input patients.csv \
-    --output common.csv --meet")]
-pub struct Doctor {
-    /// Job file.
-    #[arg(value_name = "JOB")]
-    job: PathBuf,
-    /// Name of this party; in an aggregation a participant, or proxy, oracle or database.
-    #[arg(long = "as", value_name = "NAME", help_heading = help::PARTY)]
-    me: String,
-    /// Directory of this party's key pair.
-    #[arg(long, value_name = "DIR", help_heading = help::PARTY)]
-    identity: PathBuf,
-    /// Table of this party.
-    #[arg(long, value_name = "FILE", help_heading = help::INPUT)]
-    input: Vec<PathBuf>,
-    #[command(flatten)]
-    reading: arguments::ReadArguments,
-    /// Output file to check: write access and free space.
-    #[arg(long, value_name = "FILE", help_heading = help::RESULT)]
-    output: Option<PathBuf>,
-    /// Allow the output to replace an existing file.
-    #[arg(long, requires = "output", help_heading = help::RESULT)]
-    force: bool,
-    /// Directory for sorting a table larger than memory, to check its free space.
-    #[arg(long, value_name = "DIR", help_heading = help::RESOURCES)]
-    work: Option<PathBuf>,
-    /// Connect to the peers' doctors, and compare clocks, versions and terms.
-    #[arg(long, help_heading = help::CONNECTION)]
-    meet: bool,
-    /// Longest wait for the peers.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "60s",
-        value_parser = arguments::duration,
-        requires = "meet",
-        help_heading = help::CONNECTION
-    )]
-    timeout: Duration,
-    /// Address to listen on, in place of the one in the job file.
-    #[arg(long, value_name = "ADDR", help_heading = help::CONNECTION)]
-    listen: Option<String>,
-    #[command(flatten)]
-    registry: Registering,
+pub use findings::{Finding, FindingState, Findings};
+pub use rows::judge;
+
+/// A party that is to be examined.
+pub struct Examination {
+    /// Name of the job in findings: its file, if there is one.
+    pub shown: String,
+    /// Name of the party; in an aggregation a participant, or `proxy`, `oracle` or `database`.
+    pub me: String,
+    /// Directory of the party's key pair.
+    pub identity: PathBuf,
+    /// Input of the party.
+    pub input: DoctorInput,
+    /// Output file to check, if any.
+    pub output: Option<PathBuf>,
+    /// Whether the output may replace a file.
+    pub existing: Existing,
+    /// Directory for work on disk to check, if any.
+    pub work: Option<PathBuf>,
+    /// Longest wait for the peers' doctors, if they are to be met.
+    pub meet: Option<Duration>,
+    /// Address to listen on, in place of the one in the job.
+    pub listen: Option<String>,
+    /// Ends the wait for others from another thread.
+    pub cancel: ConnectCancel,
+}
+
+/// Input of a party that is examined.
+pub enum DoctorInput {
+    /// Files; none if they are not to be examined.
+    Files {
+        /// Paths of the files.
+        paths: Vec<PathBuf>,
+        /// Options for reading them.
+        options: ReadOptions,
+    },
+    /// A table in memory.
+    Table(Table),
+}
+
+impl DoctorInput {
+    /// Name of the input in findings; none if there is none.
+    fn name(&self) -> Option<String> {
+        match self {
+            DoctorInput::Files { paths, .. } => paths.first().map(|path| path.display().to_string()),
+            DoctorInput::Table(table) => Some(table.source().to_owned()),
+        }
+    }
+
+    /// Paths of the files.
+    pub fn paths(&self) -> &[PathBuf] {
+        match self {
+            DoctorInput::Files { paths, .. } => paths,
+            DoctorInput::Table(_) => &[],
+        }
+    }
+
+    fn source(&self, job: &JobSpec, me: &str) -> Result<Source> {
+        match self {
+            DoctorInput::Files { paths, options } => Source::of(job, me, paths.clone(), options.clone(), false),
+            DoctorInput::Table(table) => Ok(Source::Table { table: table.clone(), allow_unreadable: false }),
+        }
+    }
 }
 
 /// Time for which the doctor waits for a connection.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-impl Doctor {
-    /// Carries the command out. The exit code is 2 if something needs mending.
-    pub fn execute(self) -> Result<u8> {
-        let mut findings = Findings::default();
-        self.machine(&mut findings);
-        match JobSpec::load(&self.job) {
-            Ok(job) if job.clients.is_some() => self.list(job, &mut findings),
-            Ok(job) if Aggregate::of(&job).is_ok() => self.aggregation(job, &mut findings),
-            loaded => self.run(loaded, &mut findings)?,
-        }
-        findings.tell()?;
-        match findings.problems() {
-            0 => print("\nNothing to mend.")?,
-            problems => print(format_args!("\n{} to mend.", counted(problems as u64, "thing")))?,
-        }
-        Ok(if findings.problems() == 0 { 0 } else { 2 })
-    }
-
+impl Examination {
     /// Looks at what a run needs.
-    fn run(&self, job: Result<JobSpec>, findings: &mut Findings) -> Result<()> {
+    ///
+    /// Errors: those of `tell`, which gets what was found before the peers are waited for.
+    pub fn run(
+        &self,
+        job: Result<JobSpec>,
+        findings: &mut Findings,
+        tell: &mut dyn FnMut(Finding) -> Result<()>,
+    ) -> Result<()> {
         match job.and_then(|job| job.party(&self.me).map(|_| job.clone())) {
             Ok(job) => {
-                findings.good("job", format_args!("{}: {}, {}", self.job.display(), job.job.name(), job.reveal));
+                findings.good("job", format_args!("{}: {}, {}", self.shown, job.job.name(), job.reveal));
                 if let Some(warning) = job.insecure() {
                     findings.note("level", warning);
                 }
@@ -123,9 +121,9 @@ impl Doctor {
                 self.network(&job, findings);
                 self.table(&job, findings);
                 self.room(&job, findings);
-                findings.tell()?;
-                if self.meet {
-                    self.peers(&job, findings);
+                findings.tell(tell)?;
+                if let Some(timeout) = self.meet {
+                    self.peers(&job, timeout, findings);
                 }
             }
             Err(error) => findings.bad("job", error),
@@ -133,7 +131,8 @@ impl Doctor {
         Ok(())
     }
 
-    fn machine(&self, findings: &mut Findings) {
+    /// Records the processor's cores and instructions.
+    pub fn machine(&self, findings: &mut Findings) {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         findings.good("cpu", format_args!("{}, {}", counted(cores as u64, "core"), instructions()));
     }
@@ -267,7 +266,7 @@ impl Doctor {
             }
             return;
         }
-        if self.meet {
+        if self.meet.is_some() {
             return findings.good("network", format_args!("{listener} will be dialed at {address}"));
         }
         let reached = resolved.iter().map(|address| TcpStream::connect_timeout(address, TIMEOUT));
@@ -287,12 +286,16 @@ impl Doctor {
 
     /// Whether the result can be written, and whether there is room for it, and for the work.
     fn room(&self, job: &JobSpec, findings: &mut Findings) {
-        let input: u64 =
-            self.input.iter().filter_map(|path| Some(std::fs::metadata(path).ok()?.len())).fold(0, u64::saturating_add);
+        let input: u64 = self
+            .input
+            .paths()
+            .iter()
+            .filter_map(|path| Some(std::fs::metadata(path).ok()?.len()))
+            .fold(0, u64::saturating_add);
         if let Some(path) = &self.output {
             let shown = path.display();
             let unused = unwritten(job, &self.me, path);
-            match check_output(job, path, false, Existing::unless(self.force)) {
+            match check_output(job, path, false, self.existing) {
                 Err(error) => findings.bad("output", error),
                 Ok(()) if unused.is_some() => findings.note("output", unused.unwrap_or_default()),
                 // What is not there has no room to run out of.
@@ -313,7 +316,7 @@ impl Doctor {
                 .can(job, Ability::Disk)
                 .or_else(|no| if prepared::is_in(directory) { job.job.can(job, Ability::Prepared) } else { Err(no) });
             let opened = if directory.exists() { Folder::open(directory).map(drop) } else { Ok(()) };
-            let table = self.input.iter().filter(|_| !prepared::is_in(directory)).map(|path| room_for(path));
+            let table = self.input.paths().iter().filter(|_| !prepared::is_in(directory)).map(|path| room_for(path));
             match usable.and(opened).and_then(|()| table.sum::<Result<u64>>()) {
                 Err(error) => findings.bad("work", error),
                 Ok(needed) => enough("work", &format!("{shown} can be used"), directory, ("about", needed), findings),
@@ -322,7 +325,7 @@ impl Doctor {
     }
 
     /// Meets the peers' doctors.
-    fn peers(&self, job: &JobSpec, findings: &mut Findings) {
+    fn peers(&self, job: &JobSpec, timeout: Duration, findings: &mut Findings) {
         if job.topology() == Topology::Helper {
             return findings.note(
                 "meet",
@@ -334,9 +337,9 @@ impl Doctor {
             Ok(ready) => ready,
             Err(error) => return findings.bad("meet", format_args!("no peer was met: {error}")),
         };
-        interrupt::calls(|| ());
         let (meeting, identity) = (&meeting, &identity);
-        let rehearsal = Rehearsal { job, me: &self.me, identity, meeting, timeout: self.timeout };
+        let (me, cancel) = (&self.me, self.cancel.clone());
+        let rehearsal = Rehearsal { job, me, identity, meeting, timeout, cancel };
         match rehearsal.run() {
             Err(error) => findings.bad("meet", error),
             Ok(all) => all.into_iter().for_each(|(peer, seen)| met(job, &peer, seen, findings)),
@@ -344,20 +347,17 @@ impl Doctor {
     }
 
     fn table(&self, job: &JobSpec, findings: &mut Findings) {
-        if self.input.is_empty() {
-            findings.note("input", "not looked at: give --input FILE");
-            return;
-        }
-        let shown = self.input[0].display().to_string();
-        let options = self.reading.options();
-        let source = Source::of(job, &self.me, self.input.clone(), options, false);
+        let Some(shown) = self.input.name() else {
+            return findings.note("input", "not looked at: give --input FILE");
+        };
+        let source = self.input.source(job, &self.me);
         match source.and_then(|source| job.job.load(job, &self.me, &source, None)) {
             Err(error) => findings.bad("input", error),
             Ok(part) => {
                 let rows = part.rows();
                 if !job.matches_keys() {
                     let said = format!("{shown}: {}", counted(rows.items as u64, job.thing()));
-                    return rows::judge(job, &self.me, &rows, &said, findings);
+                    return judge(job, &self.me, &rows, &said, findings);
                 }
                 let (items, seen) = if job.is_of_multisets() {
                     (format!("{} with a key", count(rows.items as u64)), String::new())
@@ -373,7 +373,7 @@ impl Doctor {
                     count(rows.nulls as u64),
                     count(rows.unreadable as u64)
                 );
-                rows::judge(job, &self.me, &rows, &said, findings);
+                judge(job, &self.me, &rows, &said, findings);
             }
         }
     }

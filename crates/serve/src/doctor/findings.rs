@@ -5,11 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use tacita_core::Result;
 use tacita_node::base::files::free_bytes;
-use tacita_node::base::text::{bytes, counted, duration, harmless, without_command_line};
+use tacita_node::base::text::{bytes, counted, duration};
 use tacita_node::identity::{CLOCK_SLACK_SECONDS, Identity};
 use tacita_node::transport::key_exchange::{KEY_EXCHANGE_VARIABLE, NegotiatedGroup, OfferedGroups};
-
-use crate::console::print;
 
 /// Clocks that are further apart are told of: logs of the two would not match.
 const CLOCKS_APART: Duration = Duration::from_secs(60);
@@ -18,59 +16,82 @@ const CLOCKS_APART: Duration = Duration::from_secs(60);
 const WARN_DAYS: i64 = 30;
 const DAY_SECONDS: i64 = 86_400;
 
+/// State of a checked subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingState {
+    /// Nothing needs to be done.
+    Good,
+    /// Nothing has to be done, but the user should know.
+    Note,
+    /// The user has to mend something.
+    Mend,
+}
+
+/// A finding of the doctor.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// State of the subject.
+    pub state: FindingState,
+    /// Subject of the check, such as `network`.
+    pub subject: &'static str,
+    /// Observation, and advice if something is to be done.
+    pub text: String,
+}
+
 /// Findings of the doctor.
 #[derive(Default)]
-pub(super) struct Findings {
-    lines: Vec<String>,
+pub struct Findings {
+    found: Vec<Finding>,
     problems: usize,
 }
 
 impl Findings {
     /// Records that all is well.
-    pub(super) fn good(&mut self, what: &str, text: impl std::fmt::Display) {
-        self.lines.push(format!("ok    {what:<10} {text}"));
+    pub fn good(&mut self, subject: &'static str, text: impl std::fmt::Display) {
+        self.found.push(Finding { state: FindingState::Good, subject, text: text.to_string() });
     }
 
-    /// Worth knowing.
-    pub(super) fn note(&mut self, what: &str, text: impl std::fmt::Display) {
-        self.lines.push(format!("note  {what:<10} {text}"));
+    /// Records what is worth knowing.
+    pub fn note(&mut self, subject: &'static str, text: impl std::fmt::Display) {
+        self.found.push(Finding { state: FindingState::Note, subject, text: text.to_string() });
     }
 
-    /// To be mended.
-    pub(super) fn bad(&mut self, what: &str, text: impl std::fmt::Display) {
+    /// Records what is to be mended.
+    pub fn bad(&mut self, subject: &'static str, text: impl std::fmt::Display) {
         self.problems += 1;
-        // Doctor takes a job file.
-        self.lines.push(without_command_line(&format!("MEND  {what:<10} {text}")));
+        self.found.push(Finding { state: FindingState::Mend, subject, text: text.to_string() });
     }
 
     /// Reports whether a connection is safe from who records it now.
-    pub(super) fn key_exchange(&mut self, what: &str, peer: &str, group: NegotiatedGroup) {
+    pub fn key_exchange(&mut self, subject: &'static str, peer: &str, group: NegotiatedGroup) {
         if group.is_post_quantum() {
-            return self
-                .good(what, format_args!("TLS 1.3 with {group}: a recording of it is of no use to quantum computers"));
+            return self.good(
+                subject,
+                format_args!("TLS 1.3 with {group}: a recording of it is of no use to quantum computers"),
+            );
         }
         let mend = match OfferedGroups::of_environment() {
             Ok(OfferedGroups::Classical) => format!("{KEY_EXCHANGE_VARIABLE} asks for that here"),
             _ => format!("{peer} offers nothing newer"),
         };
         self.note(
-            what,
+            subject,
             format_args!("TLS 1.3 with {group}, which a quantum computer could read from a recording: {mend}"),
         );
     }
 
-    /// Prints what was found since the last time.
-    pub(super) fn tell(&mut self) -> Result<()> {
-        self.lines.drain(..).try_for_each(|line| print(harmless(&line)))
+    /// Hands out what was found since the last time.
+    pub fn tell(&mut self, tell: &mut dyn FnMut(Finding) -> Result<()>) -> Result<()> {
+        self.found.drain(..).try_for_each(tell)
     }
 
     /// Returns the number of problems to be mended.
-    pub(super) fn problems(&self) -> usize {
+    pub fn problems(&self) -> usize {
         self.problems
     }
 
     /// Whether an identity's certificate is valid now.
-    pub(super) fn dates(&mut self, identity: &Identity) {
+    pub fn dates(&mut self, identity: &Identity) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
         match identity.certificate().check_dates(now) {
             Ok(()) => match (identity.certificate().not_after() - now) / DAY_SECONDS {
@@ -88,7 +109,7 @@ impl Findings {
     }
 
     /// Reports the difference between another party's clock and this one; `ahead` is in milliseconds.
-    pub(super) fn clocks(&mut self, other: &str, ahead: i128) {
+    pub fn clocks(&mut self, other: &str, ahead: i128) {
         let apart = Duration::from_millis(u64::try_from(ahead.unsigned_abs()).unwrap_or(u64::MAX));
         let clocks =
             format!("{other}'s is {} {} this one", duration(apart), if ahead < 0 { "behind" } else { "ahead of" });
@@ -102,12 +123,18 @@ impl Findings {
 }
 
 /// Whether a place has room for so many bytes.
-pub(super) fn enough(what: &str, good: &str, place: &Path, (why, needed): (&str, u64), findings: &mut Findings) {
+pub(super) fn enough(
+    subject: &'static str,
+    good: &str,
+    place: &Path,
+    (why, needed): (&str, u64),
+    findings: &mut Findings,
+) {
     match free_bytes(place) {
-        None => findings.good(what, good),
-        Some(free) if free >= needed => findings.good(what, format_args!("{good}, {} free", bytes(free))),
+        None => findings.good(subject, good),
+        Some(free) if free >= needed => findings.good(subject, format_args!("{good}, {} free", bytes(free))),
         Some(free) => findings.bad(
-            what,
+            subject,
             format_args!(
                 "{}: {} free, but it may take {why}, {}: make room, or choose another place",
                 place.display(),
@@ -125,20 +152,22 @@ mod tests {
     #[test]
     fn a_certificate_that_expires_soon_is_told_of() {
         let (now, day) = (SystemTime::now(), Duration::from_secs(86_400));
-        for (days, said) in [(400, "ok "), (31, "ok "), (29, "note "), (2, "note ")] {
+        for (days, state) in
+            [(400, FindingState::Good), (31, FindingState::Good), (29, FindingState::Note), (2, FindingState::Note)]
+        {
             let identity = Identity::generate("proxy", now - day, now + day * days + day / 2).unwrap();
             let mut findings = Findings::default();
             findings.dates(&identity);
-            assert!(findings.lines[0].starts_with(said), "{days}: {:?}", findings.lines);
+            assert_eq!(findings.found[0].state, state, "{days}: {:?}", findings.found);
             assert!(
-                said == "ok " || findings.lines[0].contains(&format!("expires in {days} days")),
+                state == FindingState::Good || findings.found[0].text.contains(&format!("expires in {days} days")),
                 "{:?}",
-                findings.lines
+                findings.found
             );
         }
         let identity = Identity::generate("proxy", now - day * 9, now - day * 2).unwrap();
         let mut findings = Findings::default();
         findings.dates(&identity);
-        assert!(findings.lines[0].starts_with("MEND "), "{:?}", findings.lines);
+        assert_eq!(findings.found[0].state, FindingState::Mend, "{:?}", findings.found);
     }
 }

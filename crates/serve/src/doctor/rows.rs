@@ -12,7 +12,7 @@ const ONE_IN: usize = 100;
 
 /// Judges rows that would be brought, which `said` sums up. Those that the terms refuse are to be mended, and more than
 /// 1 % whose key cannot be read, unless the terms allow as many. More than 1 % without a key are worth a look.
-pub(super) fn judge(job: &JobSpec, me: &str, rows: &RowCounts, said: &str, findings: &mut Findings) {
+pub fn judge(job: &JobSpec, me: &str, rows: &RowCounts, said: &str, findings: &mut Findings) {
     if let Err(error) = job.check_quality(me, rows) {
         let text = match error {
             Error::Rows { text, .. } => text,
