@@ -117,8 +117,11 @@ pub fn left(
     let first = &all[0].1;
     let (protocol, counts) = (first.protocol(job)?, first.together().unwrap_or_default());
     let learns = job.learns(me);
-    let result = |disk: &Arc<_>| if learns { IntersectResult::OnDisk(disk.clone()) } else { IntersectResult::Nothing };
-    let found = all.iter().map(|(_, disk)| result(disk)).collect();
+    let found = all.iter().map(|(_, disk)| match learns {
+        true => IntersectResult::OnDisk(disk.clone()),
+        false => IntersectResult::Nothing,
+    });
+    let found = found.collect();
     let each = all.into_iter().map(|(job, disk)| (job, IntersectInput::Disk(disk))).collect();
     let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
     let learned = super::learned::intersect(job, me, KnownSizes::default());
