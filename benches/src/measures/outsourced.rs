@@ -13,8 +13,10 @@ use tacita_core::depot::{DepotParty, Shelf};
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{
-    OutsourcedParty, OutsourcedResult, OutsourcedReveal, OutsourcedValues, Params, follow, helper, lead,
+    OutsourcedGiven, OutsourcedGives, OutsourcedParty, OutsourcedResult, OutsourcedReveal, OutsourcedValues, Params,
+    follow, helper, lead,
 };
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::session::Transcript;
 use tacita_node::base::usage;
 
@@ -42,7 +44,12 @@ enum What {
     Count,
     Sum,
     Counts,
+    /// Rows, with one of 16 bytes from another party for each
+    Payload,
 }
+
+/// Length of the rows that a party gives.
+const ROW_BYTES: usize = 16;
 
 pub fn main() -> std::io::Result<()> {
     let Arguments { log2_items, parties, reveal, repeat: Repeat { runs }, json } =
@@ -60,8 +67,13 @@ fn measure(table: &mut Table, parties: usize, n: usize, what: What, runs: u32) -
         What::Count => ("count", OutsourcedReveal::Count),
         What::Sum => ("sum", OutsourcedReveal::Sum { giver: 1, bits: 16 }),
         What::Counts => ("counts", OutsourcedReveal::Counts { giver: 1, categories: 16 }),
+        What::Payload => ("payload", OutsourcedReveal::Payload),
     };
-    let params = Params::new(parties, n, 0, vec![0], reveal).expect("a run that can be");
+    let mut params = Params::new(parties, n, 0, vec![0], reveal).expect("a run that can be");
+    if let What::Payload = what {
+        let gives = OutsourcedGives { party: 1, head_bytes: 0, row_bytes: ROW_BYTES };
+        params = params.giving(vec![gives]).expect("rows that can be given");
+    }
     let (mut walls, mut cpus, mut bytes) = (Vec::new(), vec![Vec::new(); 3], Vec::new());
     for _ in 0..runs {
         let (wall, cpu, moved) = run(&params, parties, n);
@@ -93,7 +105,9 @@ fn run(params: &Params, parties: usize, n: usize) -> (f64, Vec<f64>, Vec<u64>) {
         let part = |place: usize| move || timed(&pool(), || drop(party(params, shelf, place, parties, n)));
         let roles: Vec<_> = (0..parties).map(|place| scope.spawn(part(place))).collect();
         let helper = scope.spawn(move || {
-            timed(&pool(), || helper::run(params, &shelf.user(DepotParty::Helper)).expect("all keep to the protocol"))
+            timed(&pool(), || {
+                helper::run(params, &shelf.user(DepotParty::Helper), &[9; 32]).expect("all keep to the protocol");
+            })
         });
         roles.into_iter().chain([helper]).map(|role| role.join().expect("no role panics")).collect()
     });
@@ -121,7 +135,9 @@ fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) ->
     let items: Vec<Item> = (0..n).map(|index| Item::new(&key, &number(index).to_le_bytes())).collect();
     let (numbers, categories) = (vec![7; n], vec![0; n]);
     let names = [b"one".to_vec()];
+    let rows = rows_of(n);
     let values = match params.reveal() {
+        OutsourcedReveal::Payload if me == 1 => OutsourcedValues::Rows(&[], &rows),
         OutsourcedReveal::Sum { giver, .. } if giver == me => OutsourcedValues::Numbers(&numbers),
         OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&categories, &names),
         _ => OutsourcedValues::Nothing,
@@ -134,10 +150,21 @@ fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) ->
     let common = (n / 2) as u64;
     let expected = match params.reveal() {
         OutsourcedReveal::Rows => OutsourcedResult::Rows((0..n / 2).collect()),
+        OutsourcedReveal::Payload => OutsourcedResult::Payload(
+            (0..n / 2).collect(),
+            vec![OutsourcedGiven { party: 1, head: Vec::new(), rows: rows_of(n / 2) }],
+        ),
         OutsourcedReveal::Count => OutsourcedResult::Count(common),
         OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common, 7 * common),
         OutsourcedReveal::Counts { .. } => OutsourcedResult::Counts(vec![(b"one".to_vec(), common)]),
     };
     assert_eq!(found, expected, "the result is right");
     Some(found)
+}
+
+/// A row of a giver for each of so many items.
+fn rows_of(items: usize) -> Payload {
+    let mut rows = Payload::new(ROW_BYTES);
+    (0..items).try_for_each(|_| rows.push(1, &[7; ROW_BYTES])).expect("rows of the agreed length");
+    rows
 }

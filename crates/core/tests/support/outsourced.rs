@@ -8,8 +8,10 @@ use tacita_core::depot::{Depot, DepotParty, DepotStep, Parcel, Post, Shelf, User
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
 use tacita_core::protocol::intersect::outsourced::meet::meet;
 use tacita_core::protocol::intersect::outsourced::{
-    ENTRIES, Met, OutsourcedParty, OutsourcedResult, OutsourcedReveal, OutsourcedValues, Params, follow, helper, lead,
+    ENTRIES, Met, OutsourcedGiven, OutsourcedGives, OutsourcedParty, OutsourcedResult, OutsourcedReveal,
+    OutsourcedValues, Params, follow, helper, lead,
 };
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::session::Transcript;
 use tacita_core::{Item, Result};
 
@@ -35,6 +37,27 @@ pub fn category(number: usize) -> String {
     ["", "burn", "fall", "cut"][number % 4].into()
 }
 
+/// The length of a row that is given, and of what is told of rows.
+pub const ROW_BYTES: usize = 9;
+pub const HEAD_BYTES: usize = 2;
+
+/// The rows that a party gives for a number: two for every third one.
+pub fn given_rows(party: usize, number: usize) -> (usize, Vec<u8>) {
+    let count = 1 + usize::from(number.is_multiple_of(3));
+    let row = |row: usize| [&[party as u8 + 1, row as u8][..], &(number as u64).to_le_bytes()[..7]].concat();
+    (count, (0..count).flat_map(row).collect())
+}
+
+/// The rows that a party gives for numbers.
+pub fn payload(party: usize, numbers: impl IntoIterator<Item = usize>) -> Payload {
+    let mut rows = Payload::new(ROW_BYTES);
+    for number in numbers {
+        let (count, bytes) = given_rows(party, number);
+        rows.push(count, &bytes).unwrap();
+    }
+    rows
+}
+
 pub fn name(party: usize) -> String {
     NAMES.get(party).map_or_else(|| format!("party {party}"), |name| (*name).into())
 }
@@ -49,6 +72,13 @@ impl Outsourced {
     ) -> Outsourced {
         let params = Params::new(sets.len(), bound, leader, learners.to_vec(), reveal).unwrap();
         Outsourced { sets: sets.to_vec(), params }
+    }
+
+    /// A run in which these parties give rows to the leader.
+    pub fn giving(sets: &[Vec<usize>], bound: usize, leader: usize, givers: &[usize]) -> Outsourced {
+        let gives = givers.iter().map(|&party| OutsourcedGives { party, head_bytes: HEAD_BYTES, row_bytes: ROW_BYTES });
+        let params = Params::new(sets.len(), bound, leader, vec![leader], OutsourcedReveal::Payload).unwrap();
+        Outsourced { sets: sets.to_vec(), params: params.giving(gives.collect()).unwrap() }
     }
 
     /// A party's part over a depot, with the program of each party.
@@ -82,7 +112,12 @@ impl Outsourced {
             .map(|&number| names.iter().position(|name| *name == category(number)).unwrap() as u32)
             .collect();
         let names: Vec<Vec<u8>> = names.into_iter().map(String::into_bytes).collect();
+        let rows = payload(me, self.sets[me].iter().copied());
+        let head = [me as u8; HEAD_BYTES];
         let values = match self.reveal() {
+            OutsourcedReveal::Payload if self.params.gives().iter().any(|gives| gives.party == me) => {
+                OutsourcedValues::Rows(&head, &rows)
+            }
             OutsourcedReveal::Sum { giver, .. } if giver == me => OutsourcedValues::Numbers(&numbers),
             OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&places, &names),
             _ => OutsourcedValues::Nothing,
@@ -154,6 +189,15 @@ impl Outsourced {
         let numbers = || common.iter().map(|&index| own[index]);
         Some(match self.reveal() {
             OutsourcedReveal::Rows => OutsourcedResult::Rows(common),
+            OutsourcedReveal::Payload => {
+                let given = self.params.gives().iter().map(|gives| OutsourcedGiven {
+                    party: gives.party,
+                    head: vec![gives.party as u8; HEAD_BYTES],
+                    rows: payload(gives.party, numbers()),
+                });
+                let given = given.collect();
+                OutsourcedResult::Payload(common, given)
+            }
             OutsourcedReveal::Count => OutsourcedResult::Count(common.len() as u64),
             OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common.len() as u64, numbers().map(value).sum()),
             OutsourcedReveal::Counts { .. } => {
@@ -171,7 +215,7 @@ impl Outsourced {
 
     /// Runs all parties as [`Outsourced::run`] does, with programs of the caller's for the parties.
     pub fn run_with(&self, part: impl Fn(usize, &User<'_>) -> Ended + Sync) -> (Vec<Ended>, Shelf) {
-        self.run_beside(part, |depot| helper::run(&self.params, depot))
+        self.run_beside(part, |depot| helper::run(&self.params, depot, &[7; 32]))
     }
 
     /// The same with the caller's helper.

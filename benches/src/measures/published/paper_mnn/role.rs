@@ -337,7 +337,7 @@ impl Role {
         self.clock().start();
         let ended = match self.setting.protocol {
             Protocol::Bloom => bloom::helper::run(&self.setting.bloom(), group, &depot, rng),
-            _ => outsourced::helper::run(&self.setting.sound(), &depot),
+            _ => outsourced::helper::run(&self.setting.sound(), &depot, &[0; 32]),
         };
         ended.expect("all keep to the protocol");
     }

@@ -1,6 +1,6 @@
 //! Tests of results and of refusals, with all parties in one process.
 
-use crate::common::{Home, data, files, json, rows_of, tacita};
+use crate::common::{Home, data, files, json, rows_of, tacita, text as text_of};
 use crate::helper::{NAMES, ROWS, common_lines, job, lines, simulate, table};
 
 /// Every reveal among three, and some of them among two and five.
@@ -73,6 +73,40 @@ fn reveals_are_exact(keys: u32, sizes: [(usize, usize); 3], reveals: impl Fn(usi
     }
 }
 
+/// Columns of two givers, of which one has several rows with a key: the same table as by another protocol.
+#[test]
+fn given_columns_are_those_that_star_gives() {
+    let home = Home::new();
+    table(&home, "a", 0..20);
+    table(&home, "b", (2..24).chain([3, 4, 30]));
+    table(&home, "c", (0..12).chain(40..45).chain([5, 6]));
+    let terms = "reveal = \"payload\"\nreveal_to = [\"b\"]\ngives = { a = [\"w\", \"v\"], c = [\"v\"] }";
+    let given = |protocol: &str, names: &[&str], gives: &str| {
+        let text = job(terms, 30, names, |_| String::new()).replace("outsourced", protocol);
+        let text = text.replace("[limits]", "[limits]\nmax_text = 12").replace(", c = [\"v\"]", gives);
+        simulate(&home, &text, names).well();
+        assert_eq!(files(&home.at("out")), ["b.csv"]);
+        (text_of(home.at("out/b.csv")), json(home.at("report.json")))
+    };
+    let (expected, _) = given("star", &NAMES, ", c = [\"v\"]");
+    let (table, report) = given("outsourced", &NAMES, ", c = [\"v\"]");
+    assert!(table == expected && table.lines().count() > 10, "{table}\n{expected}");
+    let learned = report["parties"]["b"]["learned"].to_string();
+    for words in
+        ["how many rows c has for each of them", "the types of a's given columns", "does not learn given columns"]
+    {
+        assert!(learned.contains(words), "{learned}");
+    }
+    let two = &NAMES[..2];
+    assert_eq!(given("outsourced", two, "").0, given("star", two, "").0);
+    // A text that is too long, and rows that are too many.
+    home.file("a.csv", "k,v,w\nkey 1,1,more than twelve bytes\n");
+    let text = job(terms, 30, &NAMES, |_| String::new()).replace("[limits]", "[limits]\nmax_text = 12");
+    simulate(&home, &text, &NAMES).failed(2, &["a.csv", "limits.max_text is 12"]);
+    home.file("a.csv", &format!("k,v,w\n{}", "key 1,1,x\n".repeat(31)));
+    simulate(&home, &text, &NAMES).failed(2, &["a.csv", "limits.pad_to = 30"]);
+}
+
 #[test]
 fn small_numbers_are_held_back() {
     let home = Home::new();
@@ -142,7 +176,16 @@ fn jobs_that_make_no_sense_are_refused() {
         (good.replace("pad_to = 10", ""), &["limits.pad_to", "most keys"]),
         (
             good.replace(ROWS, "reveal = \"payload\"\nreveal_to = [\"a\"]\ngives = { b = [\"v\"] }"),
-            &["payload", "star"],
+            &["limits.max_text", "payload", "outsourced"],
+        ),
+        (
+            good.replace(ROWS, "reveal = \"payload\"\nreveal_to = [\"a\", \"b\"]\ngives = { b = [\"v\"] }"),
+            &["one name in reveal_to", "star"],
+        ),
+        (
+            good.replace(ROWS, "reveal = \"payload\"\nreveal_to = [\"a\"]\ngives = { b = [\"v\"] }")
+                .replace("[limits]", "[limits]\nmax_text = 600_000"),
+            &["600,005 bytes", "max_text"],
         ),
         (good.replace(ROWS, &format!("{ROWS}\nsecurity = \"malicious\"")), &["malicious", "semi-honest"]),
         (good.replace(ROWS, &format!("{ROWS}\nlevel = \"bits192\"")), &["bits192", "bits128"]),

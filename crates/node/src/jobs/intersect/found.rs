@@ -1,5 +1,7 @@
 //! Results of a party, and the answer that they make.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use tacita_core::protocol::intersect::ecdh;
 use tacita_core::protocol::intersect::tag_exchange::{Matches, Payload};
@@ -95,8 +97,25 @@ impl IntersectResult {
     }
 }
 
+/// The answer with the own rows of these common keys, and what each of several parties gives for them.
+pub(super) fn joined(
+    loaded: Arc<Loaded>,
+    shown: Shown,
+    common: Vec<usize>,
+    given: Vec<(String, PayloadSchema, Payload)>,
+) -> Deferred<Answer> {
+    Box::new(move || {
+        if given.is_empty() {
+            return shown.answer(&loaded, &common);
+        }
+        let joined = given.iter().map(|(giver, schema, rows)| given_table(schema, rows, giver));
+        let joined = joined.collect::<Result<Vec<_>>>()?;
+        Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &common, &joined)?))
+    })
+}
+
 /// The peer's rows for the common keys, as columns.
-pub(super) fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::PeerRows> {
+fn given_table(schema: &PayloadSchema, rows: &Payload, peer: &str) -> Result<select::PeerRows> {
     let mut bytes = Vec::new();
     let mut offsets = vec![0];
     for item in 0..rows.items() {

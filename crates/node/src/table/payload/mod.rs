@@ -45,6 +45,9 @@ pub const MAX_ROW_BYTES: usize = 1 << 20;
 /// Bytes that hold the length of a text.
 const LENGTH_BYTES: usize = 4;
 
+/// The most bytes that a value has which is no text.
+const MAX_NUMBER_BYTES: usize = 16;
+
 const VERSION: u8 = 1;
 
 /// Type of a given column; the wider type stands for all narrower ones.
@@ -172,6 +175,16 @@ impl PayloadSchema {
         let schema = PayloadSchema { columns: names.iter().map(column).collect() };
         schema.check().map_err(|check| Error::Input(format!("gives: {check}")))?;
         Ok(schema)
+    }
+
+    /// The most bytes that a row of so many columns has, and the bytes that its schema has whatever their types are.
+    /// Texts have up to `text_bytes`.
+    ///
+    /// Errors: as [`PayloadSchema::of_texts`].
+    pub fn most_bytes(names: &[String], text_bytes: u64) -> Result<[usize; 2]> {
+        let longest = text_bytes.max((MAX_NUMBER_BYTES - LENGTH_BYTES) as u64);
+        let schema = PayloadSchema::of_texts(names, longest.saturating_mul(names.len() as u64))?;
+        Ok([schema.row_bytes(), schema.encode().len()])
     }
 
     /// The columns, in order.

@@ -84,3 +84,39 @@ fn sums_and_means_are_said_with_what_they_tell_together() {
         assert!(own.contains(&learns.replace("b's", "its own")), "{own}");
     }
 }
+
+/// Columns that are given through a helper: who learns what, and who opens more of them if two do not follow the
+/// protocol. A giver in the helper's place has nothing of its own to fear of itself.
+#[test]
+fn columns_through_a_helper_are_said_to_all() {
+    let job = |parties: &str| {
+        format!(
+            "job = \"intersect\"\nid = \"t\"\nprotocol = \"outsourced\"\nreveal = \"payload\"\nreveal_to = [\"b\"]\ngives = {{ a = [\"v\"], c = [\"w\"] }}\n\
+             [key]\ncolumns = [\"x\"]\n[limits]\npad_to = 50\nmax_text = 9\n{parties}"
+        )
+    };
+    let said = |text: &str, party: &str| learned(text, party, KnownSizes::default());
+    let helped = job("[helper]\n[parties.a]\n[parties.b]\n[parties.c]");
+    let b = said(&helped, "b");
+    for words in [
+        "b learns a's `v` for those keys, and how many rows a has",
+        "the types of c's given columns, whatever is common",
+        "b does not learn given columns of keys that not all have",
+        "up to 50 keys together with the helper, if neither follows the protocol",
+    ] {
+        assert!(b.contains(words), "{words}: {b}");
+    }
+    const OPEN: &str = "b and the helper together can open a's given columns for up to 50 keys";
+    let a = said(&helped, "a");
+    assert!(a.contains(OPEN) && a.contains("a does not learn which keys all have"), "{a}");
+    // The first party is in the helper's place: a giver, or the one that learns.
+    let first = job("[parties.a]\naddress = \"a:1\"\n[parties.b]\n[parties.c]");
+    assert!(said(&first, "c").contains("b and a together can open c's given columns"), "{}", said(&first, "c"));
+    assert!(!said(&first, "a").contains("together can open"), "{}", said(&first, "a"));
+    let leader = job("[parties.b]\naddress = \"b:1\"\n[parties.a]\n[parties.c]");
+    assert!(said(&leader, "a").contains("b can then open a's given columns for those keys, too"));
+    assert!(said(&leader, "b").contains("b can then open given columns for those keys, too"));
+    // Between two, all others are the giver.
+    let two = job("[helper]\n[parties.a]\n[parties.b]").replace(", c = [\"w\"]", "");
+    assert!(!said(&two, "b").contains("neither follows") && !said(&two, "a").contains("together can open"));
+}

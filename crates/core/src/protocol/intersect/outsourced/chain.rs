@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::primitive::elgamal::threshold::{Contribution, ThresholdView, check, key_of, open};
 use crate::primitive::elgamal::{self, Ciphertext};
 use crate::primitive::group::{Group, Ristretto255, ScalarField};
+use crate::primitive::okvs::Element;
 use crate::primitive::proof::Proof;
 use crate::primitive::shuffle::random_order;
 use crate::session::Transcript;
@@ -23,7 +24,7 @@ type Pair = Ciphertext<Ristretto255>;
 /// Entries: what is 0 in the end for a common item, and the values that travel along.
 #[derive(Clone, Default)]
 pub(super) struct Entries {
-    /// Ciphertexts from which all parties remove their shares.
+    /// Ciphertexts from which all parties remove their shares: of each entry the tested one, then those of masks.
     pub(super) tested: Vec<Pair>,
     /// Under the joint key, one for each; or none at all.
     pub(super) values: Vec<Pair>,
@@ -35,12 +36,13 @@ impl Entries {
         self.values.extend(other.values);
     }
 
-    fn slice(&self, from: usize, count: usize) -> Entries {
+    /// Copies so many entries of `width` ciphertexts each.
+    fn slice(&self, from: usize, count: usize, width: usize) -> Entries {
         let values = if self.values.is_empty() { Vec::new() } else { self.values[from..from + count].to_vec() };
-        Entries { tested: self.tested[from..from + count].to_vec(), values }
+        Entries { tested: self.tested[from * width..(from + count) * width].to_vec(), values }
     }
 
-    /// Shuffles the entries into a random order.
+    /// Shuffles the entries into a random order. No masks are among them.
     pub(super) fn shuffle(&mut self, rng: &mut impl CryptoRng) {
         let order = random_order(self.tested.len(), rng);
         let sorted = |all: &[Pair]| order.iter().map(|place| all[*place as usize].clone()).collect();
@@ -64,7 +66,7 @@ impl<D: Depot> OutsourcedParty<'_, D> {
             all.shuffle(rng);
             let mut from = 0;
             for (part, entries) in (0..).zip(parts(all.tested.len())) {
-                self.send(ENTRIES, part, self.blind(all.slice(from, entries), rng), rng)?;
+                self.send(ENTRIES, part, self.blind(all.slice(from, entries, 1), rng), rng)?;
                 from += entries;
             }
         }
@@ -90,10 +92,11 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         rng: &mut impl CryptoRng,
     ) -> Result<(Vec<<Ristretto255 as Group>::Point>, Vec<Pair>)> {
         let [_, next] = self.params.neighbours(self.me);
-        let parts = parts(entries.tested.len());
+        let width = self.params.width();
+        let parts = parts(entries.tested.len() / width);
         let mut from = 0;
         for (part, count) in (0..).zip(&parts) {
-            let Entries { tested, values } = entries.slice(from, *count);
+            let Entries { tested, values } = entries.slice(from, *count, width);
             let bytes = elgamal::encode(&Ristretto255, &[tested, values].concat());
             self.post.send(step, next, part, bytes)?;
             from += count;
@@ -107,13 +110,21 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         Ok((opened, values))
     }
 
-    /// Each entry re-randomised, and times a fresh scalar, so that what is not 0 becomes random; values are
-    /// re-randomised.
+    /// Each entry re-randomised, and times a fresh scalar, so that what is not 0 becomes random. To each of its masks
+    /// it is added, times another, so that masks become random with it. Values are re-randomised.
     fn blind(&self, entries: Entries, rng: &mut impl CryptoRng) -> Entries {
         let fresh = self.refresh(&entries.tested, rng);
+        let width = self.params.width();
         let factors = Ristretto255.random_scalars(entries.tested.len(), rng);
         let factors: Vec<_> = factors.into_iter().flat_map(|factor| [factor.clone(), factor]).collect();
-        let points = Ristretto255.multiply_each(&fresh.concat(), &factors);
+        let tests = fresh.iter().enumerate().map(|(place, _)| fresh[place - place % width].clone());
+        let mut points = Ristretto255.multiply_each(&tests.collect::<Vec<_>>().concat(), &factors);
+        if width > 1 {
+            let nothing = <Pair as Element>::zero();
+            let masks = fresh.iter().enumerate();
+            let masks = masks.map(|(place, pair)| if place % width == 0 { nothing.clone() } else { pair.clone() });
+            points = Ristretto255.add(&points, &masks.collect::<Vec<_>>().concat());
+        }
         let mut points = points.into_iter();
         let tested = std::iter::from_fn(|| Some([points.next()?, points.next()?])).collect();
         let values = self.met.joint.rerandomize(&Ristretto255, &entries.values, rng);
@@ -146,13 +157,14 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         let with_values = step == ENTRIES && self.params.giver().is_some();
         let length = self.params.entry_bytes(entries, with_values, before);
         let bytes = self.post.receive(step, before, part, length)?;
+        let ciphertexts = entries * self.params.width();
         let wrong = |error: &dyn std::fmt::Display| self.post.violation(before, format!("`{}` {error}", step.name));
-        let (tested, rest) = bytes.split_at(entries * CIPHERTEXT);
+        let (tested, rest) = bytes.split_at(ciphertexts * CIPHERTEXT);
         let mut tested = elgamal::decode(group, tested).map_err(|error| wrong(&error))?;
         let mut rest = rest;
         if before != self.params.leader() {
             let sums;
-            (sums, rest) = rest.split_at(entries * POINT);
+            (sums, rest) = rest.split_at(ciphertexts * POINT);
             let proof;
             (proof, rest) = rest.split_at(Proof::bytes(group, 2, 1));
             let sums = group.decode(sums).map_err(|error| wrong(&error))?;

@@ -4,8 +4,10 @@ use rand_core::CryptoRng;
 
 use super::chain::Entries;
 use super::params::{CATEGORY, parts_of};
-use super::{CATEGORIES, ENTRIES, OPENED, OutsourcedParty, OutsourcedResult, OutsourcedReveal, SUM, VALUES};
-use crate::depot::{Depot, DepotParty, Parcel};
+use super::{
+    BOUND_MASKS, CATEGORIES, ENTRIES, OPENED, OutsourcedParty, OutsourcedResult, OutsourcedReveal, SUM, VALUES,
+};
+use crate::depot::{Depot, DepotParty, DepotStep, Parcel};
 use crate::error::{Error, Result};
 use crate::item::Item;
 use crate::primitive::elgamal::Ciphertext;
@@ -25,20 +27,33 @@ pub fn lead<D: Depot>(party: &OutsourcedParty<'_, D>, rng: &mut impl CryptoRng) 
     let all = Padded::new(party.items, rng).range(&(0..params.bound()));
 
     // 3. Its own items in what the helper has added up, and what belongs to them.
-    let mut entries = Entries { tested: party.looked_up(&all, rng)?, values: Vec::new() };
+    let mut entries = Entries { tested: party.looked_up(SUM, 0, &all, rng)?, values: Vec::new() };
     let mut names = Vec::new();
     if let Some(giver) = params.giver() {
         (entries.values, names) = party.values_of(giver, &all, rng)?;
     }
+    let sealed = params.gives.iter().map(|gives| party.collect_rows(gives)).collect::<Result<Vec<_>>>()?;
+    if !sealed.is_empty() {
+        let masks = (0..params.gives.len()).map(|giver| party.looked_up(BOUND_MASKS, giver, &all, rng));
+        let columns = std::iter::once(Ok(entries.tested)).chain(masks).collect::<Result<Vec<_>>>()?;
+        entries.tested = (0..all.len()).flat_map(|row| columns.iter().map(move |column| column[row].clone())).collect();
+    }
 
     // 4. All take their shares off, this one last.
     let (opened, values) = party.send_around(ENTRIES, &entries, rng)?;
-    let zeros: Vec<usize> =
-        (0..opened.len()).filter(|&index| Ristretto255.any_identity(&opened[index..=index])).collect();
+    let width = params.width();
+    let is_zero = |index: &usize| Ristretto255.any_identity(&opened[index * width..=index * width]);
+    let zeros: Vec<usize> = (0..all.len()).filter(is_zero).collect();
     let found = match params.reveal {
-        OutsourcedReveal::Rows if zeros.iter().all(|&index| index < party.items.len()) => OutsourcedResult::Rows(zeros),
+        OutsourcedReveal::Rows | OutsourcedReveal::Payload if zeros.iter().all(|&index| index < party.items.len()) => {
+            if params.reveal == OutsourcedReveal::Rows {
+                OutsourcedResult::Rows(zeros)
+            } else {
+                party.open_rows(&zeros, &opened, sealed)?
+            }
+        }
         OutsourcedReveal::Count if zeros.len() <= party.items.len() => OutsourcedResult::Count(zeros.len() as u64),
-        _ if zeros.len() > party.items.len() || params.reveal == OutsourcedReveal::Rows => {
+        _ if zeros.len() > party.items.len() || !params.shuffled() => {
             let check = format!("{} entries are common, of {} items", zeros.len(), party.items.len());
             return Err(Error::Protocol { peer: "one of the others".into(), check });
         }
@@ -61,12 +76,14 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         self.check_values()
     }
 
-    /// Looks up the sum of all others' stores for each of these items, re-randomised.
-    fn looked_up(&self, items: &[Item], rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
-        let sum = Parcel { step: SUM, from: DepotParty::Helper, to: DepotParty::Party(self.me as u8) };
+    /// Looks up each of these items, re-randomised, in the sum of all others' stores, or in the store that the helper
+    /// has made of the masks of the giver of this number.
+    fn looked_up(&self, step: DepotStep, giver: usize, items: &[Item], rng: &mut impl CryptoRng) -> Result<Vec<Pair>> {
+        let parcel = Parcel { step, from: DepotParty::Helper, to: DepotParty::Party(self.me as u8) };
         let helper = self.post.depot.name(DepotParty::Helper);
+        let first = (giver * self.params.store_parts()?.len()) as u32;
         let columns = self.params.columns(
-            |part, bytes| self.post.depot.collect(sum, part, bytes),
+            |part, bytes| self.post.depot.collect(parcel, first + part, bytes),
             |check| Error::Protocol { peer: helper.clone(), check },
         )?;
         Ok(self.met.joint.rerandomize(&Ristretto255, &self.decode(items, &columns)?, rng))

@@ -16,11 +16,17 @@
 //! If the count alone is revealed, everybody shuffles in step 4. To sum values of a party over common items, or to
 //! count categories, encryptions of these travel along, re-randomised and shuffled with them.
 //!
+//! To give rows, a party leaves a second store at the helper, in which each of its items stands for an encryption of a
+//! random element, its mask. The helper adds the sum of all stores to it, times a scalar of its own, and in step 4 each
+//! party adds the tested ciphertext, times another ([`given`]). So the mask comes out only for a common item, and with
+//! it the row that is sealed under item and mask.
+//!
 //! Semi-honest parties and helper; who deviates in a decryption is named all the same. With one learner, what a party
 //! does and sends follows from the agreed bound alone. What each role learns, and why, is in
 //! `docs/protocols/outsourced.md`.
 
 mod chain;
+mod given;
 pub mod helper;
 mod leader;
 pub mod meet;
@@ -32,13 +38,14 @@ mod values;
 
 pub use leader::lead;
 pub use other::follow;
-pub use params::{MAX_CATEGORIES, MAX_NAME_BYTES, OutsourcedReveal, Params};
+pub use params::{MAX_CATEGORIES, MAX_GIVEN_BYTES, MAX_NAME_BYTES, OutsourcedGives, OutsourcedReveal, Params};
 
 use crate::depot::{DepotStep, Post};
 use crate::item::Item;
 use crate::primitive::elgamal::ElGamalPublicKey;
 use crate::primitive::elgamal::threshold::{KeyShare, VerificationKey};
 use crate::primitive::group::{Group, Ristretto255};
+use crate::protocol::intersect::tag_exchange::Payload;
 use crate::session::Session;
 
 /// Party to helper: the columns of its store.
@@ -53,6 +60,12 @@ pub const CATEGORIES: DepotStep = DepotStep { code: 4, name: "categories" };
 pub const ENTRIES: DepotStep = DepotStep { code: 5, name: "entries" };
 /// Each to the next: what is opened, with one share less of the key.
 pub const OPENED: DepotStep = DepotStep { code: 6, name: "opened" };
+/// Giver to helper: the columns of the store of its masks.
+pub const MASKS: DepotStep = DepotStep { code: 8, name: "store of masks" };
+/// Helper to leader: the stores of masks, bound to the sum of all stores.
+pub const BOUND_MASKS: DepotStep = DepotStep { code: 9, name: "bound masks" };
+/// Giver to leader: what it tells of its rows, and the sealed rows.
+pub const ROWS: DepotStep = DepotStep { code: 10, name: "sealed rows" };
 /// Leader to other learners: what it has found.
 pub const TOLD: DepotStep = DepotStep { code: 7, name: "result" };
 
@@ -84,6 +97,8 @@ pub enum OutsourcedValues<'a> {
     Numbers(&'a [u64]),
     /// The place of its category among these names.
     Categories(&'a [u32], &'a [Vec<u8>]),
+    /// Words on its rows that the leader is told whatever is common, and one row or more for each item.
+    Rows(&'a [u8], &'a Payload),
 }
 
 /// Result that a learner learns.
@@ -97,6 +112,19 @@ pub enum OutsourcedResult {
     Sum(u64, u64),
     /// The categories of common items, with how many are of each, in the order of their names.
     Counts(Vec<(Vec<u8>, u64)>),
+    /// Indices of its items that are common, ascending, and what each giver gives for these.
+    Payload(Vec<usize>, Vec<OutsourcedGiven>),
+}
+
+/// Rows that a party has given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsourcedGiven {
+    /// Place of the party that gives them.
+    pub party: usize,
+    /// Words on its rows, which it tells whatever is common.
+    pub head: Vec<u8>,
+    /// Rows that it gives for each common item.
+    pub rows: Payload,
 }
 
 /// Data that parties have of each other once they have exchanged announcements.

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 
 use super::params::parts;
-use super::{CATEGORIES, OutsourcedParty, OutsourcedResult, STORE, VALUES};
+use super::{CATEGORIES, MASKS, OutsourcedParty, OutsourcedResult, OutsourcedValues, ROWS, STORE, VALUES};
 use crate::depot::{Depot, DepotParty, Parcel};
 use crate::error::Result;
 use crate::item::Item;
@@ -27,6 +27,15 @@ pub fn follow<D: Depot>(party: &OutsourcedParty<'_, D>, rng: &mut impl CryptoRng
             .leave_store(&all, &values.of_items, rng, |part, bytes| post.send(VALUES, params.leader(), part, bytes))?;
         for (part, bytes) in (0..).zip(values.names) {
             post.send(CATEGORIES, params.leader(), part, bytes)?;
+        }
+    }
+
+    if let (Some(gives), OutsourcedValues::Rows(head, rows)) = (params.gives_of(*me), party.values) {
+        let (masks, parts) = party.sealed_rows(gives, &all, rows, rng);
+        let own = Parcel { step: MASKS, ..own };
+        party.leave_store(&all, &masks, rng, |part, bytes| post.depot.leave(own, part, bytes))?;
+        for (part, bytes) in (0..).zip(std::iter::once(head.to_vec()).chain(parts)) {
+            post.send(ROWS, params.leader(), part, bytes)?;
         }
     }
 

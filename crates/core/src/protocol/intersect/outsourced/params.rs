@@ -1,6 +1,7 @@
 //! Parameters that the parties of a run agree on, and the values that follow from them.
 
 use super::PART;
+use super::given::GIVEN_OVERHEAD;
 use crate::depot::SEAL_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::group::Ristretto255;
@@ -18,6 +19,8 @@ const MAX_SUM_BITS: u32 = 40;
 
 /// The longest name of a category, in bytes.
 pub const MAX_NAME_BYTES: usize = 255;
+/// The longest row that a party may give, in bytes.
+pub const MAX_GIVEN_BYTES: usize = PART_BYTES - GIVEN_OVERHEAD;
 /// The most categories that a party may have.
 pub const MAX_CATEGORIES: usize = 1 << 12;
 
@@ -29,11 +32,27 @@ pub(super) const TAG: usize = 16;
 /// The tag of a category, its name with a length before it, and the seal.
 pub(super) const CATEGORY: usize = TAG + 1 + MAX_NAME_BYTES + SEAL_BYTES;
 
+/// Bytes of the parts of lists, at most.
+const PART_BYTES: usize = 1 << 19;
+
+/// The rows that a party gives to the leader for its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutsourcedGives {
+    /// Place of the party that gives rows.
+    pub party: usize,
+    /// Length of its words on its rows, in bytes, which it tells whatever is common.
+    pub head_bytes: usize,
+    /// Length of each row in bytes.
+    pub row_bytes: usize,
+}
+
 /// Result that is revealed to those who learn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutsourcedReveal {
     /// Items that are common.
     Rows,
+    /// Items that are common, and the rows that others give for them ([`Params::giving`]).
+    Payload,
     /// Number of common items.
     Count,
     /// Number of common items, and the sum of the values below 2^`bits` that the party at `giver` has for them.
@@ -60,6 +79,8 @@ pub struct Params {
     pub(super) leader: usize,
     pub(super) learners: Vec<usize>,
     pub(super) reveal: OutsourcedReveal,
+    /// Parties that give rows, ascending by place.
+    pub(super) gives: Vec<OutsourcedGives>,
 }
 
 impl Params {
@@ -88,6 +109,9 @@ impl Params {
                     "{bound} values of {bits} bits may add up to more than {MAX_SUM_BITS} bits, which cannot be decrypted"
                 )));
             }
+            OutsourcedReveal::Payload if learners.len() > 1 => {
+                return Err(Error::Internal("outsourced: rows are given to one party alone".into()));
+            }
             OutsourcedReveal::Counts { categories, .. } if !(1..=MAX_CATEGORIES).contains(&categories) => {
                 return Err(Error::Input(format!("{categories} categories: 1 to {MAX_CATEGORIES} are possible")));
             }
@@ -96,8 +120,21 @@ impl Params {
             }
             _ => {}
         }
-        let params = Params { parties, bound, leader, learners, reveal };
+        let params = Params { parties, bound, leader, learners, reveal, gives: Vec::new() };
         params.store().map(|_| params)
+    }
+
+    /// The same, with the rows that others give to the leader, who alone learns.
+    pub fn giving(self, gives: Vec<OutsourcedGives>) -> Result<Params> {
+        let ascending = gives.windows(2).all(|pair| pair[0].party < pair[1].party);
+        let places = gives.iter().all(|gives| gives.party < self.parties && gives.party != self.leader);
+        if self.reveal != OutsourcedReveal::Payload || self.learners != [self.leader] || !ascending || !places {
+            return Err(Error::Internal("outsourced: these are not the parties that give rows".into()));
+        }
+        if gives.iter().any(|gives| gives.row_bytes > MAX_GIVEN_BYTES || gives.head_bytes > PART_BYTES) {
+            return Err(Error::Input(format!("rows of more than {MAX_GIVEN_BYTES} bytes cannot be given")));
+        }
+        Ok(Params { gives, ..self })
     }
 
     /// Returns the largest length of values in bits, if `bound` of them can be summed.
@@ -127,6 +164,11 @@ impl Params {
         &self.learners
     }
 
+    /// Returns what parties give to the leader, ascending by place.
+    pub fn gives(&self) -> &[OutsourcedGives] {
+        &self.gives
+    }
+
     /// Returns the result that they learn.
     pub fn reveal(&self) -> OutsourcedReveal {
         self.reveal
@@ -151,14 +193,24 @@ impl Params {
     /// Returns the place of the party whose values travel along, if any do.
     pub(super) fn giver(&self) -> Option<usize> {
         match self.reveal {
-            OutsourcedReveal::Rows | OutsourcedReveal::Count => None,
+            OutsourcedReveal::Rows | OutsourcedReveal::Payload | OutsourcedReveal::Count => None,
             OutsourcedReveal::Sum { giver, .. } | OutsourcedReveal::Counts { giver, .. } => Some(giver),
         }
     }
 
     /// Whether nobody may know which item an entry is of.
     pub(super) fn shuffled(&self) -> bool {
-        self.reveal != OutsourcedReveal::Rows
+        !matches!(self.reveal, OutsourcedReveal::Rows | OutsourcedReveal::Payload)
+    }
+
+    /// Ciphertexts of an entry from which all remove their shares: the tested one, and a mask of each who gives rows.
+    pub(super) fn width(&self) -> usize {
+        1 + self.gives.len()
+    }
+
+    /// Returns the rows that the party at `place` gives, if it does.
+    pub(super) fn gives_of(&self, place: usize) -> Option<&OutsourcedGives> {
+        self.gives.iter().find(|gives| gives.party == place)
     }
 
     /// Parts of a store's columns, with the number of columns in each.
@@ -176,7 +228,8 @@ impl Params {
 
     /// Bytes of a part of `entries` entries, with values or without, as the leader passes it or as others do.
     pub(super) fn entry_bytes(&self, entries: usize, values: bool, from: usize) -> usize {
-        let each = CIPHERTEXT * (1 + usize::from(values)) + if from == self.leader { 0 } else { POINT };
+        let width = self.width();
+        let each = CIPHERTEXT * (width + usize::from(values)) + if from == self.leader { 0 } else { POINT * width };
         entries * each + if from == self.leader { 0 } else { Proof::bytes(&Ristretto255, 2, 1) }
     }
 
@@ -188,7 +241,11 @@ impl Params {
             self.store_bytes()?
         };
         let gives = self.giver() == Some(place) && place != self.leader;
-        Ok(own + if gives { self.given_bytes()? } else { 0 } + self.passed_bytes(place))
+        let rows = match self.gives_of(place) {
+            Some(gives) => self.store_bytes()? + self.rows_bytes(gives),
+            None => 0,
+        };
+        Ok(own + rows + if gives { self.given_bytes()? } else { 0 } + self.passed_bytes(place))
     }
 
     /// Bytes that it collects: what all are told not counted.
@@ -196,7 +253,8 @@ impl Params {
         let [before, _] = self.neighbours(place);
         let own = if place == self.leader {
             let given = self.giver().is_some_and(|giver| giver != place);
-            self.store_bytes()? + if given { self.given_bytes()? } else { 0 }
+            let rows: u64 = self.gives.iter().map(|gives| self.rows_bytes(gives)).sum();
+            self.store_bytes()? * self.width() as u64 + rows + if given { self.given_bytes()? } else { 0 }
         } else if self.learners.contains(&place) {
             self.told_bytes()
         } else {
@@ -220,6 +278,17 @@ impl Params {
         })
     }
 
+    /// Bytes of what a party tells of its rows, and of the rows.
+    fn rows_bytes(&self, gives: &OutsourcedGives) -> u64 {
+        sealed(std::iter::once(gives.head_bytes).chain(self.row_parts(gives)))
+    }
+
+    /// Lengths of the parts of the sealed rows.
+    pub(super) fn row_parts(&self, gives: &OutsourcedGives) -> impl Iterator<Item = usize> + use<> {
+        let each = gives.row_bytes + GIVEN_OVERHEAD;
+        parts_of(self.bound, each).into_iter().map(move |rows| rows * each)
+    }
+
     /// Bytes that the party at `place` passes on in all.
     fn passed_bytes(&self, place: usize) -> u64 {
         let passed =
@@ -235,7 +304,7 @@ impl Params {
     /// Ciphertexts that are opened besides entries.
     pub(super) fn opened(&self) -> usize {
         match self.reveal {
-            OutsourcedReveal::Rows | OutsourcedReveal::Count => 0,
+            OutsourcedReveal::Rows | OutsourcedReveal::Payload | OutsourcedReveal::Count => 0,
             OutsourcedReveal::Sum { .. } => 1,
             OutsourcedReveal::Counts { .. } => self.bound,
         }
@@ -245,6 +314,7 @@ impl Params {
     pub(super) fn told(&self) -> Vec<usize> {
         match self.reveal {
             OutsourcedReveal::Rows => parts(self.bound).into_iter().map(|part| part * TAG).collect(),
+            OutsourcedReveal::Payload => Vec::new(),
             OutsourcedReveal::Count => vec![8],
             OutsourcedReveal::Sum { .. } => vec![16],
             OutsourcedReveal::Counts { categories, .. } => {
@@ -256,7 +326,8 @@ impl Params {
     /// Bytes that the helper leaves, and those that it collects.
     pub fn helper_bytes(&self) -> Result<[u64; 2]> {
         let store = self.store_bytes()?;
-        Ok([store, store * (self.parties as u64 - 1)])
+        let masks = self.gives.len() as u64;
+        Ok([store * (1 + masks), store * (self.parties as u64 - 1 + masks)])
     }
 
     /// Lengths of the parts of a store, as the helper gets them.
@@ -275,7 +346,7 @@ pub(super) fn parts(entries: usize) -> Vec<usize> {
 
 /// Splits `things` items of `bytes` bytes each into parts.
 pub(super) fn parts_of(things: usize, bytes: usize) -> Vec<usize> {
-    split(things, (1 << 19) / bytes)
+    split(things, PART_BYTES / bytes)
 }
 
 /// Bytes of parts of these lengths when they are sealed.

@@ -7,7 +7,7 @@ use rand_core::CryptoRng;
 use super::params::{MAX_NAME_BYTES, TAG, TOLD_CATEGORY};
 use super::{OutsourcedParty, OutsourcedResult, OutsourcedReveal, TOLD};
 use crate::depot::Depot;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::item::Item;
 
 impl<D: Depot> OutsourcedParty<'_, D> {
@@ -34,6 +34,8 @@ impl<D: Depot> OutsourcedParty<'_, D> {
                 tags.sort_unstable();
                 tags.concat()
             }
+            // The leader alone learns.
+            OutsourcedResult::Payload(..) => Vec::new(),
             OutsourcedResult::Count(count) => count.to_le_bytes().to_vec(),
             OutsourcedResult::Sum(count, sum) => [*count, *sum].map(u64::to_le_bytes).concat(),
             OutsourcedResult::Counts(counts) => {
@@ -81,6 +83,7 @@ impl<D: Depot> OutsourcedParty<'_, D> {
                 common.retain(|&index| index < self.items.len());
                 Ok(OutsourcedResult::Rows(common))
             }
+            OutsourcedReveal::Payload => Err(Error::Internal("outsourced: rows are given to the leader alone".into())),
             OutsourcedReveal::Count => Ok(OutsourcedResult::Count(count()?)),
             OutsourcedReveal::Sum { .. } => Ok(OutsourcedResult::Sum(count()?, number(8)?)),
             OutsourcedReveal::Counts { .. } => {

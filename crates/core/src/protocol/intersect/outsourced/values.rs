@@ -43,7 +43,13 @@ impl<D> OutsourcedParty<'_, D> {
                     && of_items.iter().all(|category| (*category as usize) < names.len())
                     && names.iter().all(|name| name.len() <= MAX_NAME_BYTES)
             }
-            (_, OutsourcedValues::Nothing) => !gives,
+            (_, OutsourcedValues::Rows(head, rows)) => self.params.gives_of(self.me).is_some_and(|gives| {
+                head.len() == gives.head_bytes
+                    && rows.row_bytes() == gives.row_bytes
+                    && rows.items() == self.items.len()
+                    && rows.rows() <= self.params.bound()
+            }),
+            (_, OutsourcedValues::Nothing) => !gives && self.params.gives_of(self.me).is_none(),
             _ => false,
         };
         fits.then_some(()).ok_or_else(|| Error::Internal("outsourced: these are not the values agreed on".into()))
@@ -52,28 +58,33 @@ impl<D> OutsourcedParty<'_, D> {
     /// Encrypts this party's values under the joint key.
     pub(super) fn encrypted_values(&self, rng: &mut impl CryptoRng) -> Encrypted {
         let group = &Ristretto255;
-        let joint = &self.met.joint;
         match (self.values, self.params.reveal) {
             (OutsourcedValues::Numbers(numbers), _) => {
                 let dummies = std::iter::repeat_n(0, self.params.bound() - numbers.len());
                 let numbers: Vec<_> =
                     numbers.iter().copied().chain(dummies).map(|number| group.scalar(number)).collect();
-                Encrypted { of_items: joint.encrypt(group, &numbers, rng), names: Vec::new() }
+                Encrypted { of_items: self.met.joint.encrypt(group, &numbers, rng), names: Vec::new() }
             }
             (OutsourcedValues::Categories(of_items, names), OutsourcedReveal::Counts { categories, .. }) => {
                 let stand_ins = group.random_points(categories, rng);
-                let mut encrypted = joint.encrypt(group, &vec![group.scalar(0); self.params.bound()], rng);
-                let hidden: Vec<Point> = encrypted.iter().map(|[_, hidden]| hidden.clone()).collect();
                 let dummies = std::iter::repeat_n(0, self.params.bound() - of_items.len());
                 let of_all = of_items.iter().copied().chain(dummies);
                 let chosen: Vec<Point> = of_all.map(|category| stand_ins[category as usize].clone()).collect();
-                let sums = group.add(&hidden, &chosen);
-                encrypted.iter_mut().zip(sums).for_each(|(ciphertext, sum)| ciphertext[1] = sum);
                 let list = sealed_names(&self.met.session, &stand_ins, names);
-                Encrypted { of_items: encrypted, names: list }
+                Encrypted { of_items: self.encrypted(&chosen, rng), names: list }
             }
             _ => Encrypted { of_items: Vec::new(), names: Vec::new() },
         }
+    }
+
+    /// Encrypts elements as they are under the joint key.
+    pub(super) fn encrypted(&self, points: &[Point], rng: &mut impl CryptoRng) -> Vec<Ciphertext<Ristretto255>> {
+        let group = &Ristretto255;
+        let mut encrypted = self.met.joint.encrypt(group, &vec![group.scalar(0); points.len()], rng);
+        let hidden: Vec<Point> = encrypted.iter().map(|[_, hidden]| hidden.clone()).collect();
+        let sums = group.add(&hidden, points);
+        encrypted.iter_mut().zip(sums).for_each(|(ciphertext, sum)| ciphertext[1] = sum);
+        encrypted
     }
 }
 
@@ -118,7 +129,12 @@ pub(super) fn counted(session: &Session, opened: &[Point], common: usize, list: 
 /// category.
 fn lock(session: &Session, point: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
     let mut hasher = blake3::Hasher::new_keyed(&session.derive("outsourced category"));
-    let mut output = hasher.update(point).finalize_xof();
+    lock_of(hasher.update(point))
+}
+
+/// The tag and the key that a hash makes.
+pub(super) fn lock_of(hasher: &blake3::Hasher) -> ([u8; TAG], ChaCha20Poly1305) {
+    let mut output = hasher.finalize_xof();
     let (mut tag, mut key) = ([0; TAG], Zeroizing::new([0; 32]));
     output.fill(&mut tag);
     output.fill(&mut *key);

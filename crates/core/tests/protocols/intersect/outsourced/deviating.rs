@@ -129,7 +129,7 @@ fn stores_that_cancel_each_other_do_not_have_the_helper_named() {
         Ok(None)
     };
     let helping = |depot: &User<'_>| {
-        let ended = helper::run(&job.params, depot);
+        let ended = helper::run(&job.params, depot, &[7; 32]);
         assert!(matches!(&ended, Err(Error::Protocol { peer, .. }) if peer == "b, or c,"), "{ended:?}");
         ended
     };

@@ -182,12 +182,14 @@ fn a_helper_that_adds_nothing_up_is_named() {
             helper::run(
                 &job.params,
                 &Meddler { depot, step: Some(SUM), change: &|b| b.fill(0), done: Mutex::new(false) },
+                &[7; 32],
             )
         },
         &|depot| {
             helper::run(
                 &job.params,
                 &Meddler { depot, step: Some(SUM), change: &|b| b.truncate(64), done: Mutex::new(false) },
+                &[7; 32],
             )
         },
     ];

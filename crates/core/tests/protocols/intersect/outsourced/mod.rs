@@ -1,6 +1,7 @@
 //! Intersections through a helper.
 
 mod deviating;
+mod given;
 mod hostile;
 mod orders;
 mod results;

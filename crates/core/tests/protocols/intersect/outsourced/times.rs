@@ -117,4 +117,10 @@ fn the_helper_cannot_see_how_many_a_party_has_nor_how_many_are_common() {
         let apart = [0, 1, 2].map(|party| (party * BOUND..(party + 1) * BOUND).collect());
         assert_eq!(of(apart), full, "nothing in common: {reveal:?}");
     }
+    // Rows for the leader alone, two for every third item.
+    let of = |sets: [Vec<usize>; 3]| seen(&Outsourced::giving(&sets, BOUND, 0, &[1, 2]));
+    let full = of([(); 3].map(|()| (1..16).collect()));
+    for sets in [[0..0, 0..0, 0..0], [1..16, 1..16, 8..9], [0..10, 20..30, 40..50]] {
+        assert_eq!(of(sets.map(Iterator::collect)), full, "rows are given");
+    }
 }

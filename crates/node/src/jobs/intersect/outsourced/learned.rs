@@ -4,6 +4,7 @@ use tacita_core::primitive::published::bloom::Rate;
 
 use super::super::Intersect;
 use super::super::learned::{hint_of_size, limit, of_sum};
+use super::super::star::{given_rows, givers};
 use super::published::bloom;
 use crate::agreement::{Disclosure, JobSpec, Protocol, Reveal};
 use crate::base::text::{count, names};
@@ -63,6 +64,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
             learned.extend(which_keys(party));
         }
         match &job.reveal {
+            Reveal::Payload => learned.extend(of_given(job, party)),
             Reveal::Sum(_) => learned.extend(of_sum(party, giver(job) == party)),
             Reveal::CountsBy(_) => learned.extend(of_counts(party, giver(job) == party)),
             _ => {}
@@ -119,6 +121,7 @@ pub fn learned(job: &JobSpec, party: &str) -> Vec<String> {
                 format!("{party} and some of the others, not all, learn no more than the learners among them, if they pool what they see.")
             });
     }
+    learned.extend(of_giving(job, party));
     learned.extend(in_the_helpers_place(job, party));
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
@@ -143,15 +146,62 @@ fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
             format!("{party} learns nothing else by that if it follows the protocol."),
             format!(
                 "{party} can test up to {keys} keys for each other party alone if it does not follow the protocol. With a [helper], \
-                 or with a first party that does not learn, that takes two that pool what they see."
+                 or with a first party that does not learn, that takes two that pool what they see.{}",
+                opens(job, party, "")
             ),
         ],
         (false, true) => vec![format!(
             "{first} can test up to {keys} keys for being {party}'s if it does not follow the protocol. It is in the helper's place, and \
-             computes the result, too."
+             computes the result, too.{}",
+            opens(job, first, party)
         )],
         (false, false) => Vec::new(),
     }
+}
+
+/// Sentences on what rows that others give tell besides.
+fn of_given(job: &JobSpec, party: &str) -> Vec<String> {
+    let mut learned = given_rows(job, party);
+    for giver in givers(job, party) {
+        learned.push(format!("{party} learns the types of {giver}'s given columns, whatever is common."));
+    }
+    if job.others(party).len() > 1 {
+        learned.push(format!("{party} does not learn given columns of keys that not all have."));
+        if helping(job) != party && givers(job, party).into_iter().any(|giver| giver != helping(job)) {
+            learned.push(format!(
+                "{party} can learn them for up to {} keys together with {}, if neither follows the protocol.",
+                count(job.limits.pad_to.unwrap_or_default()),
+                helping(job)
+            ));
+        }
+    }
+    learned
+}
+
+/// Returns the helper, or the party in its place.
+fn helping(job: &JobSpec) -> &str {
+    job.parties.names().into_iter().next().filter(|_| job.helper.is_none()).unwrap_or("the helper")
+}
+
+/// Sentences on who can open the columns that `party` gives besides the receiver by the protocol.
+fn of_giving(job: &JobSpec, party: &str) -> Vec<String> {
+    let (leader, helping) = (job.receiver(), helping(job));
+    if !givers(job, leader).contains(&party) || job.others(party).len() < 2 || helping == leader || helping == party {
+        return Vec::new();
+    }
+    vec![format!(
+        "{leader} and {helping} together can open {party}'s given columns for up to {} keys that not all have, if neither follows the \
+         protocol.",
+        count(job.limits.pad_to.unwrap_or_default())
+    )]
+}
+
+/// Returns what a party that is helper and leader at once can do with given columns: with all, or with those of
+/// `giver`.
+fn opens(job: &JobSpec, first: &str, giver: &str) -> String {
+    let gives = givers(job, first).into_iter().any(|name| giver.is_empty() || name == giver);
+    let whose = if giver.is_empty() { String::new() } else { format!("{giver}'s ") };
+    if gives { format!(" {first} can then open {whose}given columns for those keys, too.") } else { String::new() }
 }
 
 /// Sentences on what counts by category tell besides, of categories that `party` gives itself, or not.
@@ -195,6 +245,12 @@ pub fn at_a_glance(job: &JobSpec) -> Vec<Disclosure> {
         Disclosure::new(job, what, |name| job.learns(name)),
         Disclosure::new(job, "exactly how many keys each of the others has", |_| false),
     ];
+    for giver in givers(job, job.receiver()) {
+        let what = format!("{giver}'s {} for them", list(job.given_by(giver)));
+        things.push(Disclosure::given(job, giver, what, |name| job.learns(name)));
+        let types = format!("types of {giver}'s given columns");
+        things.push(Disclosure::given(job, giver, types, |name| job.learns(name)));
+    }
     if job.parties.names().len() > 2 {
         things.push(Disclosure::new(job, "who else has a key that not all have", |_| false));
     }

@@ -12,9 +12,12 @@ use std::collections::BTreeMap;
 use tacita_core::depot::Depot;
 use tacita_core::primitive::group::Ristretto255;
 use tacita_core::protocol::intersect::outsourced::meet::announcement_bytes;
-use tacita_core::protocol::intersect::outsourced::{self, MAX_CATEGORIES, Params, helper};
+use tacita_core::protocol::intersect::outsourced::{
+    self, MAX_CATEGORIES, MAX_GIVEN_BYTES, OutsourcedGives, Params, helper,
+};
 use tacita_core::{Error, Result, Security};
 
+use super::load::given_columns;
 use super::methods::IntersectMethod;
 use super::sizes::quota_limit;
 use crate::agreement::cost::{Calibration, Cost};
@@ -22,6 +25,8 @@ use crate::agreement::words::bad;
 use crate::agreement::{
     Ability, Chosen, Disclosure, JobSpec, KnownSizes, PartyInput, Protocol, Reveal, Sizes, Source, Terms, Topology,
 };
+use crate::base::text::count;
+use crate::table::PayloadSchema;
 use crate::transport::Peer;
 use crate::transport::depot::Expected;
 use crate::transport::depot::word::SIGNED_BYTES;
@@ -112,10 +117,7 @@ fn refuse_work() -> Result<()> {
 fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
     let with = format!("with protocol = \"{}\"", protocol.name());
     if job.reveal == Reveal::Payload {
-        return bad(format!(
-            "reveal = \"payload\" is not available {with}: use \"rows\", \"count\", \"sum:COLUMN\" or \"counts:COLUMN\", or \
-             protocol = \"star\""
-        ));
+        check_payload(job, &with)?;
     }
     if job.security == Security::Malicious {
         return bad(format!("security = \"malicious\" is not available {with}: use \"semi-honest\""));
@@ -154,6 +156,41 @@ fn check(job: &JobSpec, protocol: Protocol) -> Result<()> {
     Ok(())
 }
 
+/// Refuses rows that cannot be given: they have one length, which all know before anybody has a table.
+fn check_payload(job: &JobSpec, with: &str) -> Result<()> {
+    if job.reveal_to.len() > 1 {
+        return bad(format!(
+            "reveal = \"payload\" {with} is for one party: leave one name in reveal_to, or use protocol = \"star\""
+        ));
+    }
+    if job.limits.max_text.is_none() {
+        return bad(format!(
+            "limits.max_text is missing, and is needed for reveal = \"payload\" {with}: agree on the most bytes of a text that is \
+             given"
+        ));
+    }
+    if let Some(gives) = gives(job)?.into_iter().find(|gives| gives.row_bytes > MAX_GIVEN_BYTES) {
+        return bad(format!(
+            "gives: rows of up to {} bytes, and {} are possible {with}: agree on fewer columns, or on a lower limits.max_text",
+            count(gives.row_bytes as u64),
+            count(MAX_GIVEN_BYTES as u64)
+        ));
+    }
+    Ok(())
+}
+
+/// Returns what the parties give, by place.
+fn gives(job: &JobSpec) -> Result<Vec<OutsourcedGives>> {
+    let mut gives = Vec::new();
+    for (party, name) in job.parties.names().into_iter().enumerate() {
+        if let Some(columns) = given_columns(job, name) {
+            let [row_bytes, head_bytes] = PayloadSchema::most_bytes(columns, job.limits.max_text.unwrap_or_default())?;
+            gives.push(OutsourcedGives { party, head_bytes, row_bytes });
+        }
+    }
+    Ok(gives)
+}
+
 /// Returns the parameters that all derive from the terms.
 pub fn params(job: &JobSpec) -> Result<Params> {
     let bound = job.limits.pad_to.unwrap_or_default() as usize;
@@ -165,6 +202,7 @@ pub fn params(job: &JobSpec) -> Result<Params> {
     };
     let reveal = match job.reveal {
         Reveal::Rows => outsourced::OutsourcedReveal::Rows,
+        Reveal::Payload => outsourced::OutsourcedReveal::Payload,
         Reveal::Count => outsourced::OutsourcedReveal::Count,
         Reveal::Sum(_) => match Params::value_bits(bound) {
             0 => return bad(format!("limits.pad_to = {bound}: so many values cannot be summed; agree on fewer")),
@@ -173,7 +211,8 @@ pub fn params(job: &JobSpec) -> Result<Params> {
         Reveal::CountsBy(_) => outsourced::OutsourcedReveal::Counts { giver: giver()?, categories: MAX_CATEGORIES },
         _ => return Err(Error::Internal("a reveal of another job".into())),
     };
-    Params::new(job.parties.0.len(), bound, job.parties.place(job.receiver())?, learners, reveal)
+    let params = Params::new(job.parties.0.len(), bound, job.parties.place(job.receiver())?, learners, reveal)?;
+    if job.reveal == Reveal::Payload { params.giving(gives(job)?) } else { Ok(params) }
 }
 
 /// Returns what the party at `place` leaves at the helper, and what it collects there.
@@ -263,6 +302,6 @@ impl Helping {
             Work::Published(published) => return published.help(depot, part, seed),
         };
         let bytes = params.helper_parts()?.get(part as usize).copied();
-        helper::add(params, depot, part, bytes.ok_or_else(|| Error::Internal("no such part".into()))?)
+        helper::add(params, depot, part, bytes.ok_or_else(|| Error::Internal("no such part".into()))?, seed)
     }
 }

@@ -1,5 +1,7 @@
 //! Input that a party brings, and its run.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 use tacita_core::channel::Channel;
 use tacita_core::primitive::group::Ristretto255;
@@ -10,10 +12,11 @@ use tacita_core::session::Transcript;
 use tacita_core::{Error, Result};
 
 use super::super::found;
+use super::super::shown::Shown;
 use super::super::{IntersectInput, Loaded, hint};
 use super::learned::learned;
 use super::published::bloom;
-use super::values::Values;
+use super::values::{self, Values};
 use super::{PROTOCOL, params};
 use crate::agreement::{Answer, JobSpec, PartContext, PartyInput, Peers, RunResult, Sizes, Source, Terms};
 use crate::base::text::{count, counted};
@@ -77,6 +80,19 @@ impl PartyInput for OutsourcedInput {
                 let total = ecdh::sum::Total { count: count as _, sums: vec![i128::from(sum)] };
                 self.brought.found(job, me, found::IntersectResult::Sum(total), PROTOCOL, learned)?
             }
+            Some(OutsourcedResult::Payload(common, given)) => {
+                if common.is_empty() && !loaded.keys().is_empty() {
+                    hint::warn_of_nothing(job, me, loaded);
+                }
+                let names = job.parties.names();
+                let columns = given.iter().map(|given| {
+                    let (schema, rows) = values::given(job, names[given.party], given)?;
+                    Ok((names[given.party].to_owned(), schema, rows))
+                });
+                let columns = columns.collect::<Result<Vec<_>>>()?;
+                let answer = found::joined(loaded.clone(), Shown::of(job, me), common, columns);
+                RunResult { answer, ..RunResult::nothing(PROTOCOL, learned) }
+            }
             Some(OutsourcedResult::Counts(of_names)) => {
                 let (column, limit) = (job.reveal.columns().concat(), job.limits.min_result);
                 RunResult::new(PROTOCOL, learned, move || counted_by(column, of_names, limit))
@@ -122,7 +138,7 @@ impl PartyInput for BloomInput {
 }
 
 /// The helper, and the own table in memory.
-fn at_helper<'a>(peers: Peers<'a>, brought: &'a IntersectInput) -> Result<(&'a DepotClient, &'a Loaded)> {
+fn at_helper<'a>(peers: Peers<'a>, brought: &'a IntersectInput) -> Result<(&'a DepotClient, &'a Arc<Loaded>)> {
     match (peers, brought) {
         (Peers::Depot(depot), IntersectInput::Table(loaded)) => Ok((depot, loaded)),
         _ => Err(Error::Internal("a run through a helper without a depot".into())),

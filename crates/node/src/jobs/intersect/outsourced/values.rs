@@ -3,13 +3,19 @@
 use std::collections::BTreeMap;
 
 use arrow_schema::DataType;
-use tacita_core::protocol::intersect::outsourced::{MAX_CATEGORIES, MAX_NAME_BYTES, OutsourcedValues, Params};
+use tacita_core::protocol::intersect::outsourced::{
+    MAX_CATEGORIES, MAX_NAME_BYTES, OutsourcedGiven, OutsourcedValues, Params,
+};
+use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Result};
 use zeroize::Zeroizing;
 
 use super::super::Loaded;
+use super::super::load::given_columns;
 use crate::agreement::{JobSpec, Reveal};
+use crate::base::hex::unhex;
 use crate::base::text::{count, shown};
+use crate::table::PayloadSchema;
 use crate::table::text::TextColumn;
 
 /// Values that a party gives.
@@ -20,12 +26,15 @@ pub enum Values {
     Numbers(Zeroizing<Vec<u64>>),
     /// The place of each key's category among these.
     Categories(Zeroizing<Vec<u32>>, Vec<Vec<u8>>),
+    /// The columns that rows have, and the rows of each key.
+    Rows(Vec<u8>, Payload),
 }
 
 impl Values {
     /// Returns the values that `me` gives in this job.
     pub fn of(job: &JobSpec, me: &str, loaded: &Loaded) -> Result<Values> {
         match (&job.reveal, job.reveal.columns()) {
+            (Reveal::Payload, _) => rows(job, me, loaded),
             _ if job.number_giver() != Some(me) => Ok(Values::Nothing),
             (Reveal::Sum(_), [column]) => numbers(job, column, loaded),
             (Reveal::CountsBy(_), [column]) => categories(job, me, column, loaded),
@@ -39,8 +48,43 @@ impl Values {
             Values::Nothing => OutsourcedValues::Nothing,
             Values::Numbers(numbers) => OutsourcedValues::Numbers(numbers),
             Values::Categories(of_keys, names) => OutsourcedValues::Categories(of_keys, names),
+            Values::Rows(schema, rows) => OutsourcedValues::Rows(schema, rows),
         }
     }
+}
+
+/// The rows that `me` gives, filled up to the length that is agreed on for them.
+fn rows(job: &JobSpec, me: &str, loaded: &Loaded) -> Result<Values> {
+    let (Some(own), Some(columns)) = (loaded.given_rows(), given_columns(job, me)) else { return Ok(Values::Nothing) };
+    let [row_bytes, _] = PayloadSchema::most_bytes(columns, job.limits.max_text.unwrap_or_default())?;
+    let mut rows = Payload::new(row_bytes);
+    let mut filled = Vec::new();
+    for key in 0..own.items() {
+        filled.clear();
+        for row in own.item(key).chunks(own.row_bytes()) {
+            filled.extend_from_slice(row);
+            filled.resize(filled.len().next_multiple_of(row_bytes), 0);
+        }
+        rows.push(own.rows_of(key), &filled)?;
+    }
+    let schema = unhex(&loaded.sizes().schema).unwrap_or_default();
+    Ok(Values::Rows(schema, rows))
+}
+
+/// The columns that rows have which `giver` has given, and the rows without what fills them up.
+pub fn given(job: &JobSpec, giver: &str, given: &OutsourcedGiven) -> Result<(PayloadSchema, Payload)> {
+    let schema = PayloadSchema::decode(&given.head, giver, job.given_by(giver))?;
+    let bytes = schema.row_bytes();
+    if !schema.is_filled_up_to(job.limits.max_text.unwrap_or_default()) || bytes > given.rows.row_bytes() {
+        let check = "its given texts are not filled up to limits.max_text".into();
+        return Err(Error::Protocol { peer: giver.to_owned(), check });
+    }
+    let mut rows = Payload::new(bytes);
+    for item in 0..given.rows.items() {
+        let own = given.rows.item(item).chunks(given.rows.row_bytes()).flat_map(|row| &row[..bytes]);
+        rows.push(given.rows.rows_of(item), &own.copied().collect::<Vec<_>>())?;
+    }
+    Ok((schema, rows))
 }
 
 fn numbers(job: &JobSpec, column: &str, loaded: &Loaded) -> Result<Values> {

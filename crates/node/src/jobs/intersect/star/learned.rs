@@ -14,14 +14,7 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<
     let mut learned = Vec::new();
     if job.learns(party) {
         learned.extend(own_rows(job, party));
-        for giver in givers(job, party) {
-            let rows = if one_row_a_key(job) {
-                String::new()
-            } else {
-                format!(", and how many rows {giver} has for each of them")
-            };
-            learned.push(format!("{party} learns {giver}'s {} for those keys{rows}.", list(job.given_by(giver))));
-        }
+        learned.extend(given_rows(job, party));
         limit(job, party, &mut learned);
     } else {
         learned.extend(no_common_keys(party, "all have", ""));
@@ -51,6 +44,19 @@ pub(super) fn learned(job: &JobSpec, party: &str, known: KnownSizes<'_>) -> Vec<
     }
     learned.push(format!("{party} learns nothing else about the data of {all}, as long as all follow the protocol."));
     learned
+}
+
+/// Returns what a party learns of the rows that others give.
+pub(in crate::jobs::intersect) fn given_rows(job: &JobSpec, party: &str) -> Vec<String> {
+    let of = |giver: &str| {
+        let rows = if one_row_a_key(job) {
+            String::new()
+        } else {
+            format!(", and how many rows {giver} has for each of them")
+        };
+        format!("{party} learns {giver}'s {} for those keys{rows}.", list(job.given_by(giver)))
+    };
+    givers(job, party).into_iter().map(of).collect()
 }
 
 /// Returns what a party learns of its own rows: those that all have, or of multisets how often all have their keys.
@@ -168,6 +174,6 @@ pub(in crate::jobs) fn sizes(job: &JobSpec, party: &str, known: KnownSizes<'_>, 
 }
 
 /// Returns the parties that give columns to this party, in the order of the job.
-fn givers<'a>(job: &'a JobSpec, party: &str) -> Vec<&'a str> {
+pub(in crate::jobs::intersect) fn givers<'a>(job: &'a JobSpec, party: &str) -> Vec<&'a str> {
     job.others(party).into_iter().filter(|giver| given_columns(job, giver).is_some()).collect()
 }

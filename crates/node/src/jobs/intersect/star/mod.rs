@@ -24,7 +24,7 @@ use crate::agreement::{
 pub(in crate::jobs) use cost::cost as star_cost;
 use cost::longest;
 pub(in crate::jobs) use learned::sizes as learned_sizes;
-pub(super) use learned::{at_a_glance, own_rows};
+pub(super) use learned::{at_a_glance, given_rows, givers, own_rows};
 pub(in crate::jobs) use part::common_rows;
 
 /// The word for it.

@@ -9,7 +9,7 @@ use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Result, Session};
 
 use super::super::disk::TablePlace;
-use super::super::found::{self, given_table};
+use super::super::found;
 use super::super::shown::Shown;
 use super::super::sizes::peer_schema;
 use super::super::{IntersectInput, Loaded, hint};
@@ -18,8 +18,8 @@ use super::{PROTOCOL, disk, longest, params};
 use crate::agreement::{
     Answer, Deferred, JobSpec, KnownSizes, PartContext, PartyInput, Peers, RunResult, Sizes, Source, mesh,
 };
+use crate::table::RowCounts;
 use crate::table::payload::PayloadSchema;
-use crate::table::{RowCounts, Selection};
 
 /// Input that a party brings.
 pub struct StarInput(IntersectInput);
@@ -163,13 +163,5 @@ fn answer(
         Ok((giver.to_string(), schema, rows))
     };
     let given = common.rows.into_iter().map(schema).collect::<Result<Vec<_>>>()?;
-    let (loaded, items, shown) = (loaded.clone(), common.items, Shown::of(job, me));
-    Ok(Box::new(move || {
-        if given.is_empty() {
-            return shown.answer(&loaded, &items);
-        }
-        let joined = given.iter().map(|(giver, schema, rows): &(String, _, _)| given_table(schema, rows, giver));
-        let joined = joined.collect::<Result<Vec<_>>>()?;
-        Ok(Answer::rows(Selection::join(&loaded.table, &loaded.keys, &items, &joined)?))
-    }))
+    Ok(found::joined(loaded.clone(), Shown::of(job, me), common.items, given))
 }
