@@ -43,6 +43,10 @@ const JOBS: &[(&str, &str)] = &[
         "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"counts:ward\"\nreveal_to = [\"b\", \"c\"]\ngives = { a = [\"ward\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\nmin_result = 5\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]",
     ),
     (
+        "join through a helper",
+        "job = \"intersect\"\nprotocol = \"outsourced\"\nreveal = \"payload\"\nreveal_to = [\"b\"]\ngives = { a = [\"ward\"], c = [\"cost\", \"born\"] }\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\nmax_text = 40\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]",
+    ),
+    (
         "rows through a helper as published",
         "job = \"intersect\"\nprotocol = \"outsourced-bloom\"\nreveal_to = [\"b\", \"a\"]\n[key]\ncolumns = [\"name\"]\n[limits]\npad_to = 1000\n[helper]\n[parties.a]\n[parties.b]\n[parties.c]",
     ),
