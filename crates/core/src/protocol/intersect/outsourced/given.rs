@@ -108,8 +108,8 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         let mut given = Vec::with_capacity(sealed.len());
         for (SealedRows { gives, head, .. }, rows) in sealed.into_iter().zip(rows) {
             let mut of_kept = Payload::new(gives.row_bytes);
-            let rows = kept.iter().filter_map(|at| rows[*at].as_ref());
-            rows.into_iter().try_for_each(|(count, bytes)| of_kept.push(*count, bytes))?;
+            let mut rows = kept.iter().filter_map(|at| rows[*at].as_ref());
+            rows.try_for_each(|(count, bytes)| of_kept.push(*count, bytes))?;
             given.push(OutsourcedGiven { party: gives.party, head, rows: of_kept });
         }
         Ok(OutsourcedResult::Payload(kept.into_iter().map(|at| common[at]).collect(), given))
