@@ -20,6 +20,7 @@ use serde_json::json;
 use tacita_core::channel::Channel;
 use tacita_core::{Error, Result, Security};
 
+use super::disk::Disk;
 use super::load::{Loaded, NumberKey};
 use super::sizes::peer_schema;
 use super::{IntersectInput, IntersectResult, hint, load_on_disk, run, sizes};
@@ -117,11 +118,9 @@ pub fn left(
     let first = &all[0].1;
     let (protocol, counts) = (first.protocol(job)?, first.together().unwrap_or_default());
     let learns = job.learns(me);
-    let found = all.iter().map(|(_, disk)| match learns {
-        true => IntersectResult::OnDisk(disk.clone()),
-        false => IntersectResult::Nothing,
-    });
-    let found = found.collect();
+    let result =
+        |disk: &Arc<Disk>| if learns { IntersectResult::OnDisk(disk.clone()) } else { IntersectResult::Nothing };
+    let found = all.iter().map(|(_, disk)| result(disk)).collect();
     let each = all.into_iter().map(|(job, disk)| (job, IntersectInput::Disk(disk))).collect();
     let part = Alternatives { each, counts, directory: Some(work.directory.clone()) };
     let learned = super::learned::intersect(job, me, KnownSizes::default());
