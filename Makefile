@@ -54,7 +54,7 @@ docs-site: fetch  ## the documentation as a site in target/site/html, with the n
 	scripts/docs_site "$$(scripts/wheel quick)"
 
 ##@ Check
-.PHONY: test quick format lint docs licences unit portable once python examples test-slow advisories fuzz mutants
+.PHONY: test quick format lint docs licences unit portable once python examples lowest-rust test-slow advisories fuzz mutants
 test:  ## all that a change has to pass (about three quarters of an hour from cold on two cores); says what each part took
 	@took=; for part in format examples licences lint docs portable unit once python; do \
 		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; took+="$$((SECONDS - began)) s $$part\n"; \
@@ -76,6 +76,12 @@ format:  ## the code is as rustfmt writes it
 lint: fetch  ## clippy has nothing to say
 	scripts/need clippy
 	cargo clippy $(FLAGS) --workspace --all-targets -- -D warnings
+
+# Another one than rust-toolchain.toml's is compiled with where the two differ.
+lowest-rust: fetch  ## everything compiles with the lowest Rust, the rust-version of Cargo.toml
+	@lowest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	[[ $$(cargo --version) == "cargo $$lowest."* ]] || { rustup toolchain install "$$lowest" --profile minimal; export RUSTUP_TOOLCHAIN=$$lowest; }; \
+	cargo check $(FLAGS) --workspace --all-targets
 
 docs: fetch  ## the reference builds without warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(FLAGS) --workspace --no-deps
