@@ -27,7 +27,7 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist docs-site wheel samples plots seeds
+.PHONY: demo dist release try-release docs-site wheel samples plots seeds
 demo: fetch  ## a guided tour: one small job after the other
 	$(BUILD)
 	$(BUILT)/tacita demo
@@ -48,6 +48,13 @@ plots:  ## draw the plots in docs/plots again, from the data beside them
 
 seeds: fetch  ## make the files of Parquet, Arrow, aggregation and Paillier in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
+
+# With KEY=FILE, a private key of ssh-keygen, the checksums are signed.
+release: fetch  ## all files of a release in target/release-files, for the platforms whose Rust is here; nothing is uploaded
+	scripts/release $(KEY)
+
+try-release:  ## from those files alone to a joint answer of two parties, timed: with Python, with dpkg, with tar
+	scripts/try_release target/release-files
 
 docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
 	scripts/need maturin
