@@ -27,7 +27,7 @@ FUZZERS  := $(sort $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))))
 FUZZ_SECONDS ?= 30
 
 ##@ Use
-.PHONY: demo dist docs-site wheel samples plots seeds
+.PHONY: demo dist release try-release docs-site wheel samples plots seeds
 demo: fetch  ## a guided tour: one small job after the other
 	$(BUILD)
 	$(BUILT)/tacita demo
@@ -49,12 +49,19 @@ plots:  ## draw the plots in docs/plots again, from the data beside them
 seeds: fetch  ## make the files of Parquet, Arrow, aggregation and Paillier in fuzz/seeds again
 	cargo run $(FLAGS) -p tacita-node --example fuzz_seeds -- fuzz/seeds
 
+# With KEY=FILE, a private key of ssh-keygen, the checksums are signed.
+release: fetch  ## all files of a release in target/release-files, for the platforms whose Rust is here; nothing is uploaded
+	scripts/release $(KEY)
+
+try-release:  ## from those files alone to a joint answer of two parties, timed: with Python, with dpkg, with tar
+	scripts/try_release target/release-files
+
 docs-site: fetch  ## the documentation as a site in target/site/html, with the notebooks as they run; links are checked
 	scripts/need maturin
 	scripts/docs_site "$$(scripts/wheel quick)"
 
 ##@ Check
-.PHONY: test quick format lint docs licences unit portable once python examples test-slow advisories fuzz mutants
+.PHONY: test quick format lint docs licences unit portable once python examples lowest-rust test-slow advisories fuzz mutants
 test:  ## all that a change has to pass (about three quarters of an hour from cold on two cores); says what each part took
 	@took=; for part in format examples licences lint docs portable unit once python; do \
 		began=$$SECONDS; $(MAKE) --no-print-directory "$$part"; took+="$$((SECONDS - began)) s $$part\n"; \
@@ -76,6 +83,12 @@ format:  ## the code is as rustfmt writes it
 lint: fetch  ## clippy has nothing to say
 	scripts/need clippy
 	cargo clippy $(FLAGS) --workspace --all-targets -- -D warnings
+
+# Another one than rust-toolchain.toml's is compiled with where the two differ.
+lowest-rust: fetch  ## everything compiles with the lowest Rust, the rust-version of Cargo.toml
+	@lowest=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	[[ $$(cargo --version) == "cargo $$lowest."* ]] || { rustup toolchain install "$$lowest" --profile minimal; export RUSTUP_TOOLCHAIN=$$lowest; }; \
+	cargo check $(FLAGS) --workspace --all-targets
 
 docs: fetch  ## the reference builds without warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc $(FLAGS) --workspace --no-deps

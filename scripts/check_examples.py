@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks what no compiler sees: the samples are what their generator makes, JSON and TOML files parse, and every
 relative link in the documentation leads somewhere; the plots are drawn from the data beside them; and that what is in
-deploy/ fits the program."""
+deploy/ fits the program, and workflows run targets of the Makefile."""
 
 import filecmp
 import json
@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import check_deploy
+import check_workflows
 
 try:
     import tomllib
@@ -102,7 +103,7 @@ def check_plots():
 
 
 def main():
-    results = [*check_samples(), *check_syntax(), *check_links(), *check_plots(), *check_deploy.check()]
+    results = [*check_samples(), *check_syntax(), *check_links(), *check_plots(), *check_deploy.check(), *check_workflows.check()]
     failures = [result for result in results if result]
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SOURCES = ("crates", "benches", "fuzz/fuzz_targets")
-TEXTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "crates", "benches", "python/tacita", "scripts", "examples")
+TEXTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "CODE_OF_CONDUCT.md", "docs", "crates", "benches", "python/tacita", "scripts", "examples")
 
 # A documentation comment begins with a noun or a verb, not with a clause.
 CLAUSES = frozenset("What Who Whose Whom Where Which Why How When As So It Its Of By Those That These This All They".split())
@@ -35,7 +35,7 @@ LEAKAGE = "learned"
 PRINTED_LEAKAGE = "crates/cli/tests/command/goldens/sentences.txt"
 
 # Pages whose sentences and paragraphs are short.
-PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md", "docs/guides/*.md", "docs/protocols/*.md", "deploy/*.md", "examples/**/*.md")
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "CODE_OF_CONDUCT.md", "docs/*.md", "docs/guides/*.md", "docs/protocols/*.md", "deploy/*.md", "examples/**/*.md")
 # A definition to the byte is longer. (`docs/papers.md` is made from data, with the papers' own words.)
 SPECIFICATION = "wire.md"
 MAX_SPECIFICATION_WORDS = 40
