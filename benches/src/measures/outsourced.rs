@@ -102,7 +102,7 @@ fn run(params: &Params, parties: usize, n: usize) -> (f64, Vec<f64>, Vec<u64>) {
     let started = Instant::now();
     let cpus = std::thread::scope(|scope| {
         let shelf = &shelf;
-        let part = |place: usize| move || timed(&pool(), || drop(party(params, shelf, place, parties, n)));
+        let part = |place: usize| move || timed(&pool(), || party(params, shelf, place, parties, n));
         let roles: Vec<_> = (0..parties).map(|place| scope.spawn(part(place))).collect();
         let helper = scope.spawn(move || {
             timed(&pool(), || {
@@ -126,7 +126,7 @@ fn timed(pool: &ThreadPool, work: impl FnOnce() + Send) -> f64 {
 }
 
 /// Half of each party's items are everybody's.
-fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) -> Option<OutsourcedResult> {
+fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) {
     let mut rng = ChaCha20Rng::from_seed([me as u8 + 1; 32]);
     let depot = shelf.user(DepotParty::Party(me as u8));
     let (met, post) = meet(&Ristretto255, me, parties, &Transcript::new("bench"), &depot, &mut rng).expect("all prove");
@@ -144,22 +144,25 @@ fn party(params: &Params, shelf: &Shelf, me: usize, parties: usize, n: usize) ->
     };
     let party = OutsourcedParty { me, params, items: &items, values, met: &met, post: &post };
     if me != params.leader() {
-        return follow(&party, &mut rng).expect("all keep to the protocol");
+        follow(&party, &mut rng).expect("all keep to the protocol");
+        return;
     }
     let found = lead(&party, &mut rng).expect("all keep to the protocol");
     let common = (n / 2) as u64;
     let expected = match params.reveal() {
         OutsourcedReveal::Rows => OutsourcedResult::Rows((0..n / 2).collect()),
-        OutsourcedReveal::Payload => OutsourcedResult::Payload(
-            (0..n / 2).collect(),
-            vec![OutsourcedGiven { party: 1, head: Vec::new(), rows: rows_of(n / 2) }],
-        ),
+        OutsourcedReveal::Payload => {
+            let OutsourcedResult::Payload(sealed) = found else { panic!("rows are given") };
+            let given = OutsourcedGiven { party: 1, head: Vec::new(), rows: rows_of(n / 2) };
+            let opened = sealed.open(&items).expect("all keep to the protocol");
+            assert_eq!(opened, ((0..n / 2).collect(), vec![given]), "the result is right");
+            return;
+        }
         OutsourcedReveal::Count => OutsourcedResult::Count(common),
         OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common, 7 * common),
         OutsourcedReveal::Counts { .. } => OutsourcedResult::Counts(vec![(b"one".to_vec(), common)]),
     };
     assert_eq!(found, expected, "the result is right");
-    Some(found)
 }
 
 /// A row of a giver for each of so many items.

@@ -26,7 +26,14 @@ pub struct Outsourced {
 }
 
 /// Output that a participant got out of a run.
-pub type Ended = Result<Option<OutsourcedResult>>;
+pub type Ended = Result<Option<Learned>>;
+
+/// Result of a run, with given rows opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Learned {
+    Found(OutsourcedResult),
+    Rows(Vec<usize>, Vec<OutsourcedGiven>),
+}
 
 /// The value and the category that a giver has for a number.
 pub fn value(number: usize) -> u64 {
@@ -125,7 +132,13 @@ impl Outsourced {
         let party = OutsourcedParty { me, params: &self.params, items: &items, values, met: &met, post: &post };
         let found = if me == self.params.leader() { Some(lead(&party, rng)?) } else { follow(&party, rng)? };
         after(met, &post)?;
-        Ok(found)
+        let learned = |found| match found {
+            OutsourcedResult::Payload(sealed) => {
+                sealed.open(&items).map(|(common, given)| Learned::Rows(common, given))
+            }
+            found => Ok(Learned::Found(found)),
+        };
+        found.map(learned).transpose()
     }
 
     /// Receives what a party is given in a step: ciphertexts, and the share of the key that its sender says to have
@@ -178,7 +191,7 @@ impl Outsourced {
     }
 
     /// Returns the result that a party should learn.
-    pub fn expected(&self, me: usize) -> Option<OutsourcedResult> {
+    pub fn expected(&self, me: usize) -> Option<Learned> {
         if !self.params.learners().contains(&me) {
             return None;
         }
@@ -187,7 +200,7 @@ impl Outsourced {
         let common: Vec<usize> =
             (0..own.len()).filter(|&index| sets.iter().all(|set| set.contains(&own[index]))).collect();
         let numbers = || common.iter().map(|&index| own[index]);
-        Some(match self.reveal() {
+        Some(Learned::Found(match self.reveal() {
             OutsourcedReveal::Rows => OutsourcedResult::Rows(common),
             OutsourcedReveal::Payload => {
                 let given = self.params.gives().iter().map(|gives| OutsourcedGiven {
@@ -196,7 +209,7 @@ impl Outsourced {
                     rows: payload(gives.party, numbers()),
                 });
                 let given = given.collect();
-                OutsourcedResult::Payload(common, given)
+                return Some(Learned::Rows(common, given));
             }
             OutsourcedReveal::Count => OutsourcedResult::Count(common.len() as u64),
             OutsourcedReveal::Sum { .. } => OutsourcedResult::Sum(common.len() as u64, numbers().map(value).sum()),
@@ -205,7 +218,7 @@ impl Outsourced {
                 numbers().for_each(|number| *counts.entry(category(number).into_bytes()).or_default() += 1);
                 OutsourcedResult::Counts(counts.into_iter().collect())
             }
-        })
+        }))
     }
 
     /// Everybody's end, and the shelf.

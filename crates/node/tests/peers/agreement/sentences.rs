@@ -102,11 +102,14 @@ fn columns_through_a_helper_are_said_to_all() {
         "b learns a's `v` for those keys, and how many rows a has",
         "the types of c's given columns, whatever is common",
         "b does not learn given columns of keys that not all have",
-        "up to 50 keys together with the helper, if neither follows the protocol",
+        "b can learn them for keys that it can guess, together with the helper, if neither follows the protocol",
+        "b can learn whether a and c both have a key that it can guess, if it does not follow the protocol",
+        "b need not have that key, and can then open the given columns for it, too",
     ] {
         assert!(b.contains(words), "{words}: {b}");
     }
-    const OPEN: &str = "b and the helper together can open a's given columns for up to 50 keys";
+    const OPEN: &str =
+        "b and the helper together can open a's given columns for keys that they can guess, whoever else has them";
     let a = said(&helped, "a");
     assert!(a.contains(OPEN) && a.contains("a does not learn which keys all have"), "{a}");
     // The first party is in the helper's place: a giver, or the one that learns.
@@ -116,7 +119,18 @@ fn columns_through_a_helper_are_said_to_all() {
     let leader = job("[parties.b]\naddress = \"b:1\"\n[parties.a]\n[parties.c]");
     assert!(said(&leader, "a").contains("b can then open a's given columns for those keys, too"));
     assert!(said(&leader, "b").contains("b can then open given columns for those keys, too"));
+    assert!(said(&leader, "a").contains("b can test keys that it can guess for being a's"));
+    assert!(said(&leader, "b").contains("b can test keys that it can guess for each other party alone"));
+    for (text, party) in
+        [&helped, &first, &leader].into_iter().flat_map(|text| ["a", "b", "c"].map(|party| (text, party)))
+    {
+        assert!(!said(text, party).contains("up to 50 keys"), "{}", said(text, party));
+    }
     // Between two, all others are the giver.
     let two = job("[helper]\n[parties.a]\n[parties.b]").replace(", c = [\"w\"]", "");
+    assert!(
+        said(&two, "b")
+            .contains("b can learn whether a has a key that it can guess, if it does not follow the protocol")
+    );
     assert!(!said(&two, "b").contains("neither follows") && !said(&two, "a").contains("together can open"));
 }

@@ -7,7 +7,7 @@
 
 use rand_core::CryptoRng;
 
-use super::params::{CIPHERTEXT, POINT, parts};
+use super::params::{CIPHERTEXT, POINT};
 use super::{ENTRIES, OPENED, OutsourcedParty};
 use crate::depot::{Depot, DepotStep};
 use crate::error::Result;
@@ -58,14 +58,14 @@ impl<D: Depot> OutsourcedParty<'_, D> {
     pub(super) fn pass_entries(&self, rng: &mut impl CryptoRng) -> Result<()> {
         let shuffled = self.params.shuffled();
         let mut all = Entries::default();
-        for (part, entries) in (0..).zip(parts(self.params.bound())) {
+        for (part, entries) in (0..).zip(self.params.entry_parts(self.params.bound())) {
             let received = self.receive(ENTRIES, part, entries, rng)?;
             if shuffled { all.append(received) } else { self.send(ENTRIES, part, self.blind(received, rng), rng)? }
         }
         if shuffled {
             all.shuffle(rng);
             let mut from = 0;
-            for (part, entries) in (0..).zip(parts(all.tested.len())) {
+            for (part, entries) in (0..).zip(self.params.entry_parts(all.tested.len())) {
                 self.send(ENTRIES, part, self.blind(all.slice(from, entries, 1), rng), rng)?;
                 from += entries;
             }
@@ -75,7 +75,7 @@ impl<D: Depot> OutsourcedParty<'_, D> {
 
     /// Passes on what all open together.
     pub(super) fn pass_opened(&self, rng: &mut impl CryptoRng) -> Result<()> {
-        for (part, entries) in (0..).zip(parts(self.params.opened())) {
+        for (part, entries) in (0..).zip(self.params.entry_parts(self.params.opened())) {
             let received = self.receive(OPENED, part, entries, rng)?;
             let tested = self.refresh(&received.tested, rng);
             self.send(OPENED, part, Entries { tested, ..received }, rng)?;
@@ -93,7 +93,7 @@ impl<D: Depot> OutsourcedParty<'_, D> {
     ) -> Result<(Vec<<Ristretto255 as Group>::Point>, Vec<Pair>)> {
         let [_, next] = self.params.neighbours(self.me);
         let width = self.params.width();
-        let parts = parts(entries.tested.len() / width);
+        let parts = self.params.entry_parts(entries.tested.len() / width);
         let mut from = 0;
         for (part, count) in (0..).zip(&parts) {
             let Entries { tested, values } = entries.slice(from, *count, width);

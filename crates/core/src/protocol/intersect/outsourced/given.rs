@@ -16,7 +16,7 @@ use rand_core::CryptoRng;
 
 use super::params::{POINT, TAG};
 use super::values::lock_of;
-use super::{OutsourcedGiven, OutsourcedGives, OutsourcedParty, OutsourcedResult, ROWS};
+use super::{OutsourcedGiven, OutsourcedGives, OutsourcedParty, ROWS};
 use crate::depot::{Depot, SEAL_BYTES};
 use crate::error::Result;
 use crate::item::Item;
@@ -28,7 +28,17 @@ use crate::session::Session;
 /// Bytes of a sealed row besides the row: its tag, and the seal.
 pub(super) const GIVEN_OVERHEAD: usize = TAG + SEAL_BYTES;
 
-/// Sealed rows of a giver, and its words on them.
+/// Common items, and rows that are given for them and still sealed.
+#[derive(Clone)]
+pub struct SealedAnswer {
+    key: [u8; 32],
+    common: Vec<usize>,
+    opened: Vec<Point>,
+    sealed: Vec<SealedRows>,
+}
+
+/// Sealed rows of a giver, and the encoded schema of their columns.
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct SealedRows {
     gives: OutsourcedGives,
     head: Vec<u8>,
@@ -47,7 +57,7 @@ impl<D> OutsourcedParty<'_, D> {
     ) -> (Vec<Ciphertext<Ristretto255>>, Vec<Vec<u8>>) {
         let masks = Ristretto255.random_points(items.len(), rng);
         let encoded = Ristretto255.encode(&masks);
-        let zeros = vec![0; gives.row_bytes];
+        let (key, zeros) = (row_key(&self.met.session), vec![0; gives.row_bytes]);
         let own = (0..rows.items())
             .flat_map(|item| (0..rows.rows_of(item)).map(move |number| (item, number)))
             .map(|(item, number)| (item, number, &rows.item(item)[number * gives.row_bytes..][..gives.row_bytes]));
@@ -57,7 +67,7 @@ impl<D> OutsourcedParty<'_, D> {
             .take(items.len())
             .map(|(item, number, row)| {
                 let mask = &encoded[item * POINT..][..POINT];
-                let (tag, cipher) = lock(&self.met.session, self.me, &items[item], number, mask);
+                let (tag, cipher) = lock(&key, self.me, &items[item], number, mask);
                 let mut sealed = row.to_vec();
                 let seal = cipher.encrypt_inout_detached(&Nonce::default(), &[], sealed.as_mut_slice().into());
                 let seal = seal.expect("rows are far below the cipher's limit of 256 GiB");
@@ -65,12 +75,14 @@ impl<D> OutsourcedParty<'_, D> {
             })
             .collect();
         list.sort_unstable();
-        let mut bytes = list.concat();
-        let mut parts = Vec::new();
-        for length in self.params.row_parts(gives) {
-            let rest = bytes.split_off(length);
-            parts.push(std::mem::replace(&mut bytes, rest));
-        }
+        let bytes = list.concat();
+        let mut rest = &bytes[..];
+        let parts = self.params.row_parts(gives).map(|length| {
+            let own;
+            (own, rest) = rest.split_at(length);
+            own.to_vec()
+        });
+        let parts = parts.collect();
         (self.encrypted(&masks, rng), parts)
     }
 }
@@ -86,33 +98,63 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         Ok(SealedRows { gives: *gives, head, list })
     }
 
-    /// Opens the rows of these common items. An item that a giver has no rows for, or sealed them wrongly, is passed
-    /// over, as if that giver did not have it.
-    pub(super) fn open_rows(
+    /// What is found once it is known which items are common, and the masks of all items: rows that are still sealed.
+    pub(super) fn sealed_answer(
         &self,
-        common: &[usize],
-        opened: &[Point],
+        common: Vec<usize>,
+        opened: Vec<Point>,
         sealed: Vec<SealedRows>,
-    ) -> Result<OutsourcedResult> {
-        let width = self.params.width();
+    ) -> SealedAnswer {
+        SealedAnswer { key: row_key(&self.met.session), common, opened, sealed }
+    }
+}
+
+impl SealedAnswer {
+    /// Opens the rows of common items; `items` are those of the leader. An item that a giver has no first row for, or
+    /// sealed one wrongly, is passed over, as if that giver did not have it. Returns the indices of the others,
+    /// ascending, and what each giver gives for these.
+    ///
+    /// How long that takes depends on how many items are common: it comes after all that the helper can see.
+    pub fn open(self, items: &[Item]) -> Result<(Vec<usize>, Vec<OutsourcedGiven>)> {
+        let (common, width) = (&self.common, 1 + self.sealed.len());
         let rows: Vec<Vec<_>> = (1..)
-            .zip(&sealed)
+            .zip(&self.sealed)
             .map(|(place, sealed)| {
-                let masks: Vec<Point> = common.iter().map(|index| opened[index * width + place].clone()).collect();
+                let masks: Vec<Point> = common.iter().map(|index| self.opened[index * width + place].clone()).collect();
                 let masks = Ristretto255.encode(&masks);
-                let items = common.iter().map(|index| &self.items[*index]);
-                sealed.open(&self.met.session, items.zip(masks.chunks(POINT)))
+                sealed.open(&self.key, common.iter().map(|index| &items[*index]).zip(masks.chunks(POINT)))
             })
             .collect();
         let kept: Vec<usize> = (0..common.len()).filter(|at| rows.iter().all(|rows| rows[*at].is_some())).collect();
-        let mut given = Vec::with_capacity(sealed.len());
-        for (SealedRows { gives, head, .. }, rows) in sealed.into_iter().zip(rows) {
+        let mut given = Vec::with_capacity(self.sealed.len());
+        for (SealedRows { gives, head, .. }, rows) in self.sealed.into_iter().zip(rows) {
             let mut of_kept = Payload::new(gives.row_bytes);
-            let mut rows = kept.iter().filter_map(|at| rows[*at].as_ref());
-            rows.try_for_each(|(count, bytes)| of_kept.push(*count, bytes))?;
+            let rows = kept.iter().filter_map(|at| rows[*at].as_ref());
+            rows.into_iter().try_for_each(|(count, bytes)| of_kept.push(*count, bytes))?;
             given.push(OutsourcedGiven { party: gives.party, head, rows: of_kept });
         }
-        Ok(OutsourcedResult::Payload(kept.into_iter().map(|at| common[at]).collect(), given))
+        Ok((kept.into_iter().map(|at| common[at]).collect(), given))
+    }
+
+    /// Returns whether no item is common.
+    pub fn is_empty(&self) -> bool {
+        self.common.is_empty()
+    }
+}
+
+impl PartialEq for SealedAnswer {
+    fn eq(&self, other: &SealedAnswer) -> bool {
+        let parts = |answer: &SealedAnswer| (answer.key, Ristretto255.encode(&answer.opened));
+        self.common == other.common && self.sealed == other.sealed && parts(self) == parts(other)
+    }
+}
+
+impl Eq for SealedAnswer {}
+
+/// Masks and rows identify what is common.
+impl std::fmt::Debug for SealedAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SealedAnswer(..)")
     }
 }
 
@@ -120,7 +162,7 @@ impl SealedRows {
     /// The number of rows of each item with this mask, and the rows, if there are some and all of them open.
     fn open<'a>(
         &self,
-        session: &Session,
+        key: &[u8; 32],
         items: impl Iterator<Item = (&'a Item, &'a [u8])>,
     ) -> Vec<Option<(usize, Vec<u8>)>> {
         let list: HashMap<&[u8], &[u8]> =
@@ -128,7 +170,7 @@ impl SealedRows {
         let open = |(item, mask): (&Item, &[u8])| {
             let (mut count, mut rows) = (0, Vec::new());
             loop {
-                let (tag, cipher) = lock(session, self.gives.party, item, count, mask);
+                let (tag, cipher) = lock(key, self.gives.party, item, count, mask);
                 let Some(sealed) = list.get(&tag[..]) else { break };
                 let (row, seal) = sealed.split_at(self.gives.row_bytes);
                 let first = rows.len();
@@ -143,9 +185,14 @@ impl SealedRows {
     }
 }
 
+/// The key of a session under which tags and keys of rows are made.
+fn row_key(session: &Session) -> [u8; 32] {
+    session.derive("outsourced row")
+}
+
 /// Tag by which a row is found, and key with which it is sealed: that of this number of a giver's for an item.
-fn lock(session: &Session, giver: usize, item: &Item, number: usize, mask: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
-    let mut hasher = blake3::Hasher::new_keyed(&session.derive("outsourced row"));
+fn lock(key: &[u8; 32], giver: usize, item: &Item, number: usize, mask: &[u8]) -> ([u8; TAG], ChaCha20Poly1305) {
+    let mut hasher = blake3::Hasher::new_keyed(key);
     hasher.update(&(giver as u64).to_le_bytes()).update(&(number as u64).to_le_bytes());
     lock_of(hasher.update(&item.0).update(mask))
 }

@@ -44,13 +44,11 @@ pub fn lead<D: Depot>(party: &OutsourcedParty<'_, D>, rng: &mut impl CryptoRng) 
     let width = params.width();
     let is_zero = |index: &usize| Ristretto255.any_identity(&opened[index * width..=index * width]);
     let zeros: Vec<usize> = (0..all.len()).filter(is_zero).collect();
+    let is_own = |index: &usize| *index < party.items.len();
     let found = match params.reveal {
-        OutsourcedReveal::Rows | OutsourcedReveal::Payload if zeros.iter().all(|&index| index < party.items.len()) => {
-            if params.reveal == OutsourcedReveal::Rows {
-                OutsourcedResult::Rows(zeros)
-            } else {
-                party.open_rows(&zeros, &opened, sealed)?
-            }
+        OutsourcedReveal::Rows if zeros.iter().all(is_own) => OutsourcedResult::Rows(zeros),
+        OutsourcedReveal::Payload if zeros.iter().all(is_own) => {
+            OutsourcedResult::Payload(party.sealed_answer(zeros, opened, sealed))
         }
         OutsourcedReveal::Count if zeros.len() <= party.items.len() => OutsourcedResult::Count(zeros.len() as u64),
         _ if zeros.len() > party.items.len() || !params.shuffled() => {

@@ -2,7 +2,7 @@
 //!
 //! The setting is that of Miyaji, Nakasho & Nishida, "Privacy-Preserving Integration of Medical Data" (J. Med. Syst. 2017): a
 //! helper adds up what all send it, encrypted under a key of which every party has a share, and no party's work grows with their
-//! number. What they send is no Bloom filter, of which each party could test the slots of items that it does not have, but an
+//! number (but with that of givers of rows). What they send is no Bloom filter, of which each party could test the slots of items that it does not have, but an
 //! oblivious key-value store over pairs of group elements:
 //!
 //! 1. All tell their public keys ([`meet`]). The joint key is the sum (exponential ElGamal, all of n).
@@ -36,6 +36,7 @@ mod store;
 mod told;
 mod values;
 
+pub use given::SealedAnswer;
 pub use leader::lead;
 pub use other::follow;
 pub use params::{MAX_CATEGORIES, MAX_GIVEN_BYTES, MAX_NAME_BYTES, OutsourcedGives, OutsourcedReveal, Params};
@@ -97,7 +98,8 @@ pub enum OutsourcedValues<'a> {
     Numbers(&'a [u64]),
     /// The place of its category among these names.
     Categories(&'a [u32], &'a [Vec<u8>]),
-    /// Words on its rows that the leader is told whatever is common, and one row or more for each item.
+    /// The encoded schema of its columns, which the leader learns even if nothing is common, and one row or more for
+    /// each item.
     Rows(&'a [u8], &'a Payload),
 }
 
@@ -112,8 +114,8 @@ pub enum OutsourcedResult {
     Sum(u64, u64),
     /// The categories of common items, with how many are of each, in the order of their names.
     Counts(Vec<(Vec<u8>, u64)>),
-    /// Indices of its items that are common, ascending, and what each giver gives for these.
-    Payload(Vec<usize>, Vec<OutsourcedGiven>),
+    /// Common items, and what the givers give for them, which is still to be opened.
+    Payload(SealedAnswer),
 }
 
 /// Rows that a party has given.
@@ -121,7 +123,7 @@ pub enum OutsourcedResult {
 pub struct OutsourcedGiven {
     /// Place of the party that gives them.
     pub party: usize,
-    /// Words on its rows, which it tells whatever is common.
+    /// Encoded schema of its columns. The leader learns it even if nothing is common.
     pub head: Vec<u8>,
     /// Rows that it gives for each common item.
     pub rows: Payload,

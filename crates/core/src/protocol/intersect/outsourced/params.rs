@@ -289,10 +289,16 @@ impl Params {
         parts_of(self.bound, each).into_iter().map(move |rows| rows * each)
     }
 
+    /// Splits so many entries into parts that fit a message, however many masks each has.
+    pub(super) fn entry_parts(&self, entries: usize) -> Vec<usize> {
+        split(entries, PART / self.width().div_ceil(2))
+    }
+
     /// Bytes that the party at `place` passes on in all.
     fn passed_bytes(&self, place: usize) -> u64 {
-        let passed =
-            |entries, values| sealed(parts(entries).into_iter().map(|part| self.entry_bytes(part, values, place)));
+        let passed = |entries, values| {
+            sealed(self.entry_parts(entries).into_iter().map(|part| self.entry_bytes(part, values, place)))
+        };
         passed(self.bound, self.giver().is_some()) + passed(self.opened(), false)
     }
 
@@ -361,6 +367,7 @@ fn split(all: usize, most: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::channel::MAX_PAYLOAD_BYTES;
     use crate::security::Chance;
 
     /// Checks that all parties' stores, and the giver's second one, together fail no more often than a job may.
@@ -371,6 +378,20 @@ mod tests {
             let bits = Chance::Store.bits() + (parties as f64).log2().ceil() as u32;
             let alone = okvs::Params::new(1000, bits).unwrap();
             assert!(params.store().unwrap().columns() >= alone.columns(), "{parties}");
+        }
+    }
+    /// Checks that a part of entries fits a request to the helper, however many parties give rows.
+    #[test]
+    fn parts_of_entries_fit_a_message() {
+        for givers in [0, 1, 2, 3, 9, 254] {
+            let params = Params::new(255, 1 << 13, 0, vec![0], OutsourcedReveal::Payload).unwrap();
+            let gives = (1..=givers).map(|party| OutsourcedGives { party, head_bytes: 1, row_bytes: 1 });
+            let params = params.giving(gives.collect()).unwrap();
+            let parts = params.entry_parts(params.bound());
+            assert_eq!(parts.iter().sum::<usize>(), 1 << 13);
+            let longest = parts.into_iter().map(|part| params.entry_bytes(part, false, 1) + SEAL_BYTES).max();
+            // A request has seven bytes before the part.
+            assert!(longest.unwrap() + 7 <= MAX_PAYLOAD_BYTES, "{givers} givers");
         }
     }
 }

@@ -14,7 +14,7 @@ use tacita_core::protocol::intersect::outsourced::{
 use tacita_core::session::Transcript;
 use tacita_core::{Error, ErrorKind, Item, Result};
 
-use crate::support::outsourced::{Ended, Outsourced};
+use crate::support::outsourced::{Ended, Learned, Outsourced};
 use crate::support::rng;
 
 /// Change that a meddler makes to a part.
@@ -170,7 +170,8 @@ fn cheat(job: &Outsourced, me: usize, depot: &User<'_>) -> Ended {
         OutsourcedReveal::Counts { giver, .. } if giver == me => OutsourcedValues::Categories(&[], &names),
         _ => OutsourcedValues::Nothing,
     };
-    follow(&OutsourcedParty { me, params: &job.params, items: &[], values, met: &met, post: &post }, &mut rng)
+    let party = OutsourcedParty { me, params: &job.params, items: &[], values, met: &met, post: &post };
+    Ok(follow(&party, &mut rng)?.map(Learned::Found))
 }
 
 /// A helper that passes on what is no sum, or not what all have told.
@@ -230,7 +231,8 @@ fn more_items_than_agreed_on_and_other_values_are_refused_before_anything_is_lef
         let values = if me == 1 { OutsourcedValues::Numbers(&[8]) } else { OutsourcedValues::Nothing };
         let items = [Item([me as u8; 32])];
         let party = OutsourcedParty { me, params: &sum.params, items: &items, values, met: &met, post: &post };
-        if me == 0 { lead(&party, &mut rng).map(Some) } else { follow(&party, &mut rng) }
+        let found = if me == 0 { Some(lead(&party, &mut rng)?) } else { follow(&party, &mut rng)? };
+        Ok(found.map(Learned::Found))
     };
     let ends = sum.run_with(part).0;
     assert_eq!(ends[1].as_ref().unwrap_err().kind(), ErrorKind::Internal);
@@ -278,7 +280,7 @@ fn stores_of_nothing_but_zeros_are_refused() {
                     met: &met,
                     post: &post,
                 };
-                follow(&party, &mut rng)
+                Ok(follow(&party, &mut rng)?.map(Learned::Found))
             }
         };
         let ends = job.run_with(part).0;

@@ -13,9 +13,9 @@ use tacita_core::Result;
 use tacita_core::depot::User;
 use tacita_core::primitive::elgamal::threshold::KeyShare;
 use tacita_core::primitive::group::{Group, Point, Ristretto255};
-use tacita_core::protocol::intersect::outsourced::{ENTRIES, OutsourcedResult, OutsourcedReveal, helper};
+use tacita_core::protocol::intersect::outsourced::{ENTRIES, OutsourcedReveal, helper};
 
-use crate::support::outsourced::{Ended, Outsourced, Recorder};
+use crate::support::outsourced::{Ended, Learned, Outsourced, Recorder};
 use crate::support::rng;
 
 /// Data that the members of a coalition have after a run.
@@ -26,7 +26,7 @@ struct View {
     /// Whether each entry is 0, where the coalition can tell.
     opened: Vec<Vec<bool>>,
     /// Results that it learns by the protocol.
-    found: BTreeMap<usize, OutsourcedResult>,
+    found: BTreeMap<usize, Learned>,
 }
 
 /// Data that a member brings into the coalition.

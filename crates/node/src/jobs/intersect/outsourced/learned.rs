@@ -133,7 +133,11 @@ fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
     let first = job.parties.names().into_iter().next().filter(|_| job.helper.is_none());
     let Some(first) = first else { return Vec::new() };
     let leads = first == job.receiver() && job.others(first).len() > 1 && job.protocol != bloom::PROTOCOL;
-    let keys = count(job.limits.pad_to.unwrap_or_default());
+    // With given columns, a leader has columns of stores decrypted: what it tests are not only `pad_to` keys.
+    let keys = match job.reveal {
+        Reveal::Payload => "keys that it can guess".to_owned(),
+        _ => format!("up to {} keys", count(job.limits.pad_to.unwrap_or_default())),
+    };
     match (first == party, leads) {
         (true, false) => vec![
             format!("{party} learns who takes part, when, and from which addresses: it is in the helper's place."),
@@ -145,13 +149,13 @@ fn in_the_helpers_place(job: &JobSpec, party: &str) -> Vec<String> {
             ),
             format!("{party} learns nothing else by that if it follows the protocol."),
             format!(
-                "{party} can test up to {keys} keys for each other party alone if it does not follow the protocol. With a [helper], \
+                "{party} can test {keys} for each other party alone if it does not follow the protocol. With a [helper], \
                  or with a first party that does not learn, that takes two that pool what they see.{}",
                 opens(job, party, "")
             ),
         ],
         (false, true) => vec![format!(
-            "{first} can test up to {keys} keys for being {party}'s if it does not follow the protocol. It is in the helper's place, and \
+            "{first} can test {keys} for being {party}'s if it does not follow the protocol. It is in the helper's place, and \
              computes the result, too.{}",
             opens(job, first, party)
         )],
@@ -169,12 +173,18 @@ fn of_given(job: &JobSpec, party: &str) -> Vec<String> {
         learned.push(format!("{party} does not learn given columns of keys that not all have."));
         if helping(job) != party && givers(job, party).into_iter().any(|giver| giver != helping(job)) {
             learned.push(format!(
-                "{party} can learn them for up to {} keys together with {}, if neither follows the protocol.",
-                count(job.limits.pad_to.unwrap_or_default()),
+                "{party} can learn them for keys that it can guess, together with {}, if neither follows the protocol.",
                 helping(job)
             ));
         }
     }
+    let others = job.others(party);
+    learned.push(format!(
+        "{party} can learn whether {} {} a key that it can guess, if it does not follow the protocol. {party} need not have that key, \
+         and can then open the given columns for it, too.",
+        names(&others),
+        have(&others)
+    ));
     learned
 }
 
@@ -190,9 +200,8 @@ fn of_giving(job: &JobSpec, party: &str) -> Vec<String> {
         return Vec::new();
     }
     vec![format!(
-        "{leader} and {helping} together can open {party}'s given columns for up to {} keys that not all have, if neither follows the \
-         protocol.",
-        count(job.limits.pad_to.unwrap_or_default())
+        "{leader} and {helping} together can open {party}'s given columns for keys that they can guess, whoever else has them, if neither \
+         follows the protocol."
     )]
 }
 

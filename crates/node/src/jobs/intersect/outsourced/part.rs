@@ -74,18 +74,21 @@ impl PartyInput for OutsourcedInput {
                 let total = ecdh::sum::Total { count: count as _, sums: vec![i128::from(sum)] };
                 IntersectResult::Sum(total).result(job, me, PROTOCOL, learned)
             }
-            Some(OutsourcedResult::Payload(common, given)) => {
-                if common.is_empty() && !loaded.keys().is_empty() {
+            Some(OutsourcedResult::Payload(sealed)) => {
+                if sealed.is_empty() && !loaded.keys().is_empty() {
                     hint::warn_of_nothing(job, me, loaded);
                 }
-                let names = job.parties.names();
-                let columns = given.iter().map(|given| {
-                    let (schema, rows) = values::given(job, names[given.party], given)?;
-                    Ok((names[given.party].to_owned(), schema, rows))
-                });
-                let columns = columns.collect::<Result<Vec<_>>>()?;
-                let answer = found::joined(loaded.clone(), Shown::of(job, me), common, columns);
-                RunResult { answer, ..RunResult::nothing(PROTOCOL, learned) }
+                let (job, loaded, shown) = (job.clone(), loaded.clone(), Shown::of(job, me));
+                // Opened when the helper sees nothing of this party any more: the time says how many are common.
+                RunResult::new(PROTOCOL, learned, move || {
+                    let names = job.parties.names();
+                    let (common, given) = sealed.open(&items)?;
+                    let columns = given.iter().map(|given| {
+                        let (schema, rows) = values::given(&job, names[given.party], given)?;
+                        Ok((names[given.party].to_owned(), schema, rows))
+                    });
+                    found::joined(loaded, shown, common, columns.collect::<Result<Vec<_>>>()?)()
+                })
             }
             Some(OutsourcedResult::Counts(of_names)) => {
                 let (column, limit) = (job.reveal.columns().concat(), job.limits.min_result);
