@@ -98,7 +98,7 @@ impl<D: Depot> OutsourcedParty<'_, D> {
         Ok(SealedRows { gives: *gives, head, list })
     }
 
-    /// What is found once it is known which items are common, and the masks of all items: rows that are still sealed.
+    /// Keeps what is to be opened: which items are common, the opened masks of all items, and the sealed rows.
     pub(super) fn sealed_answer(
         &self,
         common: Vec<usize>,
