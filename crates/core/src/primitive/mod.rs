@@ -3,6 +3,7 @@
 pub(crate) mod blum;
 pub mod elgamal;
 pub mod group;
+pub mod items;
 pub mod kernel;
 pub mod noise;
 pub mod okvs;

@@ -18,6 +18,7 @@ pub mod rules;
 pub mod shares;
 pub mod union;
 
+pub use intersect::live::refuse_run;
 pub use rules::reads_lines;
 
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::base::cancel::Cancel;
 use crate::base::files::Existing;
 use crate::govern::account::Governance;
 use crate::identity::Identity;
-use crate::jobs::intersect::live::refuse_run;
+use crate::jobs::refuse_run;
 use crate::run::addresses::meeting;
 use crate::run::check::check_identity;
 use crate::run::party::{DEFAULT_PATIENCE, PartyRun};

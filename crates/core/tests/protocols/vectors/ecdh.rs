@@ -173,14 +173,16 @@ fn a_run_for_rows() {
     );
     follows(&file);
     // Each party alone, with the other's messages as the file has them.
-    let alone: [(&dyn Fn(&mut Channel) -> Result<Vec<usize>>, &str, &str); 2] =
-        [(&receive, "receiver", "sender"), (&send, "sender", "receiver")];
+    let alone: [(&Part, &str, &str); 2] = [(&receive, "receiver", "sender"), (&send, "sender", "receiver")];
     for (part, own, other) in alone {
         let (common, sent) = play(&on_wire(&frames(&file[other]["messages"])), false, part);
         assert_eq!((common.unwrap(), sent), (numbers(&file[own]["common"]), frames(&file[own]["messages"])));
     }
     super::refuses(&file, |channel| receive(channel).map(drop), |channel| send(channel).map(drop));
 }
+
+/// A party's part of the run.
+type Part = dyn Fn(&mut Channel) -> Result<Vec<usize>>;
 
 /// Follows the run by the specification: both parties' messages and answers, from their secrets.
 fn follows(file: &Value) {

@@ -71,8 +71,11 @@ fn aborts() -> Value {
     (0..=u8::MAX).filter_map(heard).collect()
 }
 
+/// Payloads of messages.
+type Messages = Vec<Vec<u8>>;
+
 /// Runs a party that reads so many messages, and then closes; and the kind and label of its last frame.
-fn read(stream: &[u8], cut: bool, messages: usize) -> (Result<Vec<Vec<u8>>>, Option<(u8, u8)>) {
+fn read(stream: &[u8], cut: bool, messages: usize) -> (Result<Messages>, Option<(u8, u8)>) {
     let (outcome, sent) = play(stream, cut, |channel| {
         (0..messages).map(|_| channel.receive_up_to(LABEL, LIMIT)).collect::<Result<Vec<_>>>()
     });

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use tacita_core::primitive::items::items_of;
 use tacita_core::protocol::intersect::tag_exchange::Payload;
 use tacita_core::{Error, Item, Result};
 use zeroize::Zeroizing;
@@ -150,7 +151,7 @@ impl Loaded {
 
     /// The items of its keys. `key` binds them to a session or to a prepared epoch.
     pub fn items(&self, key: &[u8; 32]) -> Vec<Item> {
-        Item::of_each(key, self.keys.len(), |index| self.keys.key(index))
+        items_of(key, self.keys.len(), |index| self.keys.key(index))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Input that a party brings in memory: its table, its keys, and the data given for each of them.
 
 use arrow_schema::Schema;
+use tacita_core::primitive::items::items_of;
 use tacita_core::{Error, Item, Result};
 
 use super::sizes::{given_columns, hands_over, payload_bytes, rounded};
@@ -96,7 +97,7 @@ impl Loaded {
 
 /// The items of keys, in their order.
 pub(super) fn items(keys: &TableKeys, item_key: &[u8; 32]) -> Vec<Item> {
-    Item::of_each(item_key, keys.len(), |key| keys.key(key))
+    items_of(item_key, keys.len(), |key| keys.key(key))
 }
 
 /// Makes what a party gives for its keys: how many rows one has, and the rows, as many for each as the key has that has

@@ -14,19 +14,16 @@ use chacha20poly1305::aead::AeadInOut;
 use chacha20poly1305::{ChaCha20Poly1305, Nonce, Tag};
 use rand_core::CryptoRng;
 
-use super::params::{POINT, TAG};
+use super::params::{GIVEN_OVERHEAD, POINT, TAG};
 use super::values::lock_of;
 use super::{OutsourcedGiven, OutsourcedGives, OutsourcedParty, ROWS};
-use crate::depot::{Depot, SEAL_BYTES};
+use crate::depot::Depot;
 use crate::error::Result;
 use crate::item::Item;
 use crate::primitive::elgamal::Ciphertext;
 use crate::primitive::group::{Group, Point, Ristretto255};
 use crate::protocol::intersect::tag_exchange::Payload;
 use crate::session::Session;
-
-/// Bytes of a sealed row besides the row: its tag, and the seal.
-pub(super) const GIVEN_OVERHEAD: usize = TAG + SEAL_BYTES;
 
 /// Common items, and rows that are given for them and still sealed.
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! Parameters that the parties of a run agree on, and the values that follow from them.
 
 use super::PART;
-use super::given::GIVEN_OVERHEAD;
 use crate::depot::SEAL_BYTES;
 use crate::error::{Error, Result};
 use crate::primitive::group::Ristretto255;
@@ -9,6 +8,9 @@ use crate::primitive::okvs;
 use crate::primitive::proof::Proof;
 use crate::protocol::intersect::tag_exchange::bits_of;
 use crate::security::Chance;
+
+/// Bytes of a sealed row besides the row: its tag, and the seal.
+pub(super) const GIVEN_OVERHEAD: usize = TAG + SEAL_BYTES;
 
 /// The most bits that a value may be agreed to have: a sum of them is found by as many steps as the root of the largest
 /// one.

@@ -232,11 +232,14 @@ fn a_leader_opens_no_other_rows_without_the_helper() {
     assert_eq!(with_helper, BTreeMap::from([(1, vec![1, 2, 4, 5]), (2, vec![1, 2, 7, 8])]));
 }
 
+/// Changes the bytes of a part.
+type Change = dyn Fn(&mut Vec<u8>) + Sync;
+
 /// A depot that changes the first part of a step that its user leaves.
 struct Meddler<'a> {
     depot: &'a User<'a>,
     step: DepotStep,
-    change: &'a (dyn Fn(&mut Vec<u8>) + Sync),
+    change: &'a Change,
 }
 
 impl Depot for Meddler<'_> {
@@ -263,7 +266,7 @@ impl Depot for Meddler<'_> {
 #[test]
 fn stores_of_masks_and_rows_that_are_cut_or_changed_end_the_run() {
     let job = Outsourced::giving(&[(); 3].map(|()| vec![1, 2]), BOUND, 0, &[1, 2]);
-    let changes: [&(dyn Fn(&mut Vec<u8>) + Sync); 4] =
+    let changes: [&Change; 4] =
         [&|bytes| bytes.truncate(bytes.len() - 1), &|bytes| bytes.push(0), &|bytes| bytes.clear(), &|bytes| {
             bytes.fill(0xff)
         }];

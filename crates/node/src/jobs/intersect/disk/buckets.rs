@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tacita_core::primitive::items::items_of;
 use tacita_core::protocol::intersect::buckets::{BucketSource, bucket_of};
 use tacita_core::{ITEM_BYTES, Item, Progress, Result, Role};
 
@@ -135,7 +136,7 @@ pub struct MemoryBuckets {
 impl MemoryBuckets {
     /// Sorts the items of these keys into buckets.
     pub fn make(keys: &table::TableKeys, item_key: &[u8; 32], buckets: usize) -> MemoryBuckets {
-        let items = Item::of_each(item_key, keys.len(), |index| keys.key(index));
+        let items = items_of(item_key, keys.len(), |index| keys.key(index));
         let mut starts = vec![0; buckets + 1];
         items.iter().for_each(|item| starts[bucket_of(item, buckets) + 1] += 1);
         (0..buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
