@@ -18,7 +18,7 @@
 //!
 //! To give rows, a party leaves a second store at the helper, in which each of its items stands for an encryption of a
 //! random element, its mask. The helper adds the sum of all stores to it, times a scalar of its own, and in step 4 each
-//! party adds the tested ciphertext, times another ([`given`]). So the mask comes out only for a common item, and with
+//! party adds the tested ciphertext, times another. So the mask comes out only for a common item, and with
 //! it the row that is sealed under item and mask.
 //!
 //! Semi-honest parties and helper; who deviates in a decryption is named all the same. With one learner, what a party
