@@ -48,7 +48,7 @@
 //! # Result::Ok(())
 //! ```
 //!
-//! What each party learns from a protocol is in the project's `docs/protocols`. The caller answers for three things.
+//! The project's `docs/protocols` say what each party learns from a protocol. The caller answers for three things.
 //! Keys are equal bytes where they mean the same. Items are distinct. And the connection is encrypted, with both ends
 //! known: this crate protects the parties from each other, and not from the network.
 //!

@@ -1,6 +1,6 @@
 //! Job files, tables, connections and reports: everything around the protocols of `tacita-core`.
 //!
-//! It is a library: it ends no process and prints no result. [`prelude`] has what a program needs that plans a job,
+//! A library: no process is ended and no result printed here. [`prelude`] has what a program needs that plans a job,
 //! runs a party of it or simulates it:
 //!
 //! ```
